@@ -1,0 +1,115 @@
+# For GNU Make 3.81 (macOS) and later. Needs Python 3.11 or later and nothing else; everything that is
+# installed goes into .venv (and .venvs/, one for each Python).
+
+# Words for the command behind a target: make test ARGS="-k lease"
+ARGS ?=
+# The Python that .venv is made of; without it, one is looked for. After a change: make clean.
+PYTHON ?=
+export PYTHON
+
+VERSIONS := 3.11 3.12 3.13 3.14
+VENVS := .venv $(VERSIONS:%=.venvs/%)
+BIN := .venv/bin
+
+# Scenarios kill and freeze real processes: one at a time, with the machine to themselves.
+UNIT := -m pytest -m "not scenario" -n logical --maxprocesses 8
+SCENARIO := -m pytest -m scenario
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SUFFIXES:
+.PHONY: help run test test-all test-others check fmt bench lock clean $(VERSIONS:%=test-%)
+
+help: ## Print this
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
+	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
+
+test: .venv/.dev ## Set up and run the tests; with ARGS, one pytest with these
+	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
+	$(if $(ARGS),,$(BIN)/python $(SCENARIO))
+
+test-all: ## Run every test on every Python 3.11 to 3.14 found here
+	+@$(call on_each_python,)
+
+test-others: .venv/.made ## Run the tests, scenarios left out, on every Python but .venv's
+	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),SCENARIO=)
+
+check: .venv/.dev ## Lint, check format, types, imports and locks
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	@for lock in requirements/base.txt requirements/dev.txt; do \
+		grep -q "inputs $$($(INPUTS))" $$lock || { echo "$$lock is not of this pyproject.toml: run make lock."; exit 1; }; \
+		! grep -n '://' $$lock || { echo "$$lock names a host."; exit 1; }; \
+	done
+
+fmt: .venv/.dev ## Format, and mend what ruff can mend
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: .venv/.dev ## Run the benchmarks; ARGS go to `python -m benchmarks`
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--upgrade for newer releases
+	@$(COMPILE) --group build --output-file requirements/base.txt
+	@$(COMPILE) --group dev --extra testing --constraint requirements/base.txt --output-file requirements/dev.txt
+
+clean: ## Remove what was installed, built and cached
+	rm -rf .venv .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# ---------------------------------------------------------------------------------------- environments
+
+# .made: the venv, holding the path it was made at. .base: what it takes to run. .dev: and to develop.
+# A venv does not survive a move, nor its Python's removal: then its stamp goes, and it is made anew.
+$(shell for venv in $(VENVS); do [ ! -f $$venv/.made ] || \
+	{ [ "$$(cat $$venv/.made)" = "$$(pwd -P)" ] && [ -x $$venv/bin/python ]; } || rm -f $$venv/.made; done)
+
+# Runs a script of the venv; Ctrl-C prints no traceback, not even while its imports are under way.
+QUIETLY = bin/python -c 'import runpy, sys; hook = sys.excepthook; \
+	sys.excepthook = lambda kind, *rest: kind is KeyboardInterrupt or hook(kind, *rest); \
+	del sys.argv[0]; runpy.run_path(sys.argv[0], run_name="__main__")'
+
+INSTALL = $(QUIETLY) $*/bin/pip install --quiet --quiet --disable-pip-version-check
+
+$(VENVS:%=%/.made): %/.made:
+	@echo "Making $* ..."
+	@sh requirements/venv make $* $(patsubst .venvs/%,%,$(filter .venvs/%,$*))
+	@pwd -P > $@
+
+$(VENVS:%=%/.base): %/.base: %/.made requirements/base.txt pyproject.toml
+	@echo "Installing requirements/base.txt and Tenure into $* ..."
+	@$*/$(INSTALL) --require-hashes --requirement requirements/base.txt
+	@$*/$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENVS:%=%/.dev): %/.dev: %/.base requirements/dev.txt
+	@echo "Installing requirements/dev.txt into $* (a minute, the first time) ..."
+	@$*/$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# -------------------------------------------------------------------------------------- other Pythons
+
+$(VERSIONS:%=test-%): test-%: .venvs/%/.dev
+	.venvs/$*/bin/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
+	$(if $(ARGS),,$(if $(SCENARIO),.venvs/$*/bin/python $(SCENARIO)))
+
+# $(1): the version to leave out; $(2): variables for the make of each
+on_each_python = but=$(1); for version in $(VERSIONS); do \
+	if [ "$$version" = "$$but" ]; then continue; fi; \
+	if sh requirements/venv find $$version > /dev/null; then \
+		echo "Python $$version"; $(MAKE) --no-print-directory test-$$version $(2) || exit; \
+	else echo "Python $$version: not found here, not tested"; fi; done
+
+# ---------------------------------------------------------------------------------------------- locks
+
+# A lock's header carries the fingerprint of what it was made from, so that `check` needs no network.
+INPUTS = $(BIN)/python -c 'import hashlib, json, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); p = t["project"]; \
+	of = [p["requires-python"], p["dependencies"], p["optional-dependencies"], t["dependency-groups"]]; \
+	print(hashlib.sha256(json.dumps(of).encode()).hexdigest()[:16])'
+
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-python-downloads --custom-compile-command "make lock (inputs $$($(INPUTS)))" $(ARGS)

@@ -1,0 +1,113 @@
+"""The broker port on the store: each verb is one step.
+
+What a verb does is in the file named after the act: `sending`, `lending`, `settling`, `returning`,
+`operating`, `looking`, `waiting`.
+"""
+
+from collections.abc import Sequence
+
+from tenure.adapters.memory import lending, looking, operating, returning, sending, settling, waiting
+from tenure.adapters.memory.store import Store
+from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import MessageState, Outgoing
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+
+
+class MemoryBroker:
+    """Lends messages within one process. Nothing survives the process."""
+
+    def __init__(self, store: Store) -> None:
+        """Made by `connect`."""
+        self._store = store
+
+    @property
+    def traits(self) -> BrokerTraits:
+        """What this broker can and cannot do, in the shape it was made in."""
+        return self._store.traits
+
+    async def open(self) -> None:
+        """Nothing to connect to."""
+
+    async def close(self) -> None:
+        """Nothing to let go of; the store lives for as long as somebody has it."""
+
+    def twin(self) -> "MemoryBroker":
+        """Itself: any thread's loop may call it."""
+        return self
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store messages, each once."""
+        async with self._store.step() as now:
+            return sending.send(self._store, batch, now)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend up to `want` messages."""
+        async with self._store.step() as now:
+            return lending.lease(self._store, request, now)
+
+    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+        """Return when something may have become leasable, or after `seconds`."""
+        await waiting.wait(self._store, queues, seconds)
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Set each deadline to now + `lease.seconds`."""
+        async with self._store.step() as now:
+            return lending.touch(self._store, leases, now)
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """The work is done."""
+        async with self._store.step() as now:
+            return settling.settle(self._store, batch, settling.ack, now)
+
+    async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
+        """The attempt failed."""
+        async with self._store.step() as now:
+            return settling.settle(self._store, batch, settling.nack, now)
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """It was not run."""
+        async with self._store.step() as now:
+            return settling.settle(self._store, batch, settling.give_back, now)
+
+    async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
+        """Put aside, with raw bytes, counters and reason."""
+        async with self._store.step() as now:
+            return settling.settle(self._store, batch, settling.dead_letter, now)
+
+    async def redrive(self, ids: Sequence[str]) -> list[str]:
+        """Send dead letters back to their queue."""
+        async with self._store.step() as now:
+            return operating.redrive(self._store, ids, now)
+
+    async def delete(self, ids: Sequence[str]) -> list[str]:
+        """Cancel messages that nobody holds."""
+        async with self._store.step() as now:
+            return operating.delete(self._store, ids, now)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Return overdue leases."""
+        async with self._store.step() as now:
+            return returning.sweep(self._store, request, now)
+
+    async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
+        """What `owner` holds."""
+        async with self._store.step() as now:
+            return lending.held(self._store, owner, request_id, now)
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Return everything `owner` holds, and ban its nonce."""
+        async with self._store.step() as now:
+            return returning.retire(self._store, owner, now, crashed=crashed)
+
+    async def browse(
+        self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0
+    ) -> list[Browsed]:
+        """Look at messages in the order in which they came."""
+        async with self._store.step() as now:
+            return looking.browse(self._store, (queue, state), limit=limit, after=after, now=now)
+
+    async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
+        """How much lies in each queue."""
+        async with self._store.step():
+            return looking.depth(self._store, queues)

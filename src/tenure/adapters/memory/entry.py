@@ -1,0 +1,91 @@
+"""An entry: one message as it lies in the store, with everything that is known about it.
+
+Plain and mutable. It is made by `sending.py`; its `state` is changed only by `Store.place`, which keeps the
+indexes in step. What `lease` needs is copied out of the message at send, because the envelope may be
+unreadable to the Tenure that lends it.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from tenure.claim import Scope
+from tenure.lease import Lease
+from tenure.message import Counters, MessageState, Overrides
+from tenure.record import HISTORY_LIMIT, Ending, Progress
+from tenure.verdict import Reason
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Entry:
+    """A message in the store."""
+
+    id: str
+    #: Place in the order of arrival; kept over every return, so that returned ones are ahead of the backlog.
+    seq: int
+    queue: str
+    task: str
+    level: int
+    scope: Scope
+    #: Of the payload, where the message has a key. None: it has none.
+    digest: str | None
+    overrides: Overrides
+    sent_at: float
+    #: Dropped with the end of the message; a dead letter keeps it.
+    envelope: bytes
+    state: MessageState
+    #: Monotonic. Only while delayed.
+    due: float = 0.0
+
+    # The lease, while leased. `deadline` None: lent without one, to be adopted by the next sweep.
+    owner: str | None = None
+    fence: int | None = None
+    request_id: str | None = None
+    seconds: float = 0.0
+    deadline: float | None = None
+    #: Monotonic end of `max_hold_seconds`. None: no limit.
+    hold_until: float | None = None
+
+    deliveries: int = 0
+    attempts: int = 0
+    crashes: int = 0
+    lost: int = 0
+
+    reason: Reason | None = None
+    result: bytes | None = None
+    finished_at: float | None = None
+    progress: Progress | None = None
+    checkpoint: bytes | None = None
+    history: deque[Ending] = field(default_factory=lambda: deque(maxlen=HISTORY_LIMIT))
+
+    @property
+    def counters(self) -> Counters:
+        """The four counters as a value."""
+        return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
+
+    def zero_counters(self) -> None:
+        """Begin to count anew, as after a redrive."""
+        self.deliveries = self.attempts = self.crashes = self.lost = 0
+
+    def is_held_under(self, lease: Lease) -> bool:
+        """Whether `lease` is the lease that this message is lent under now.
+
+        A deadline that has passed does not matter here: until a sweep returns the message, it is held.
+        """
+        return self.state is MessageState.LEASED and (self.owner, self.fence) == (lease.owner, lease.fence)
+
+    def as_lease(self, now: float) -> Lease:
+        """The lease it is held under, as a value. Lent without a deadline: it ends now, so touch it."""
+        if self.owner is None or self.fence is None:
+            msg = f"message {self.id} is {self.state}, so there is no lease to show"
+            raise ValueError(msg)
+        return Lease(
+            id=self.id,
+            queue=self.queue,
+            envelope=self.envelope,
+            owner=self.owner,
+            fence=self.fence,
+            receipt=self.fence,
+            seconds=self.seconds,
+            deadline=now if self.deadline is None else self.deadline,
+            counters=self.counters,
+        )

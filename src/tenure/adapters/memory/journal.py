@@ -1,0 +1,42 @@
+"""The journal port on the store: events in one order, until they are pruned."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+
+from tenure.adapters.memory.store import Store
+from tenure.event import Event, StoredEvent
+
+
+class MemoryJournal:
+    """Events, each at its place; places begin at 1 and are never used again."""
+
+    def __init__(self, store: Store) -> None:
+        """Made by `MemoryState`."""
+        self._store = store
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Keep events, in this order."""
+        async with self._store.step():
+            for event in events:
+                self._store.last_event += 1
+                self._store.events.append(StoredEvent(self._store.last_event, event))
+
+    async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """The next events after place `after`."""
+        async with self._store.step():
+            start = bisect_right(self._store.events, after, key=attrgetter("seq"))
+            return self._store.events[start : start + limit]
+
+    async def last(self) -> int:
+        """The place of the newest event, pruned or not."""
+        async with self._store.step():
+            return self._store.last_event
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """Forget old events; how many. Old by what each event says of itself."""
+        async with self._store.step():
+            oldest = self._store.clock.wall() - older_than_seconds
+            before = len(self._store.events)
+            self._store.events = [stored for stored in self._store.events if stored.event.at >= oldest]
+            return before - len(self._store.events)

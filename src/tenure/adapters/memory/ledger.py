@@ -1,0 +1,90 @@
+"""The ledger port on the store's key table: claims and done-records.
+
+Every word after `claim` is compared with the token; a stale one changes nothing and is told False.
+"""
+
+from collections.abc import Sequence
+
+from tenure.adapters.memory.keys import Row, RowState
+from tenure.adapters.memory.store import Store
+from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
+from tenure.errors import OwnerRetired
+
+
+class MemoryLedger:
+    """Who may run what, and what is done."""
+
+    def __init__(self, store: Store) -> None:
+        """Made by `MemoryState`."""
+        self._store = store
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Ask to run. Raises `OwnerRetired` for an owner that was declared dead: others run its messages."""
+        async with self._store.step() as now:
+            retired = sorted({request.owner for request in batch} & self._store.members.banned)
+            if retired:
+                msg = f"{retired[0]} was declared dead and may run nothing; join again under a new nonce"
+                raise OwnerRetired(msg)
+            return [self._claim(request, now) for request in batch]
+
+    def _claim(self, request: ClaimRequest, now: float) -> ClaimAnswer:
+        known = self._store.keys.get(request.scope)
+        if known is not None and known.digest != request.digest:
+            return Conflict(known.id)
+        row = self._store.keys.register(request.scope, request.id, request.digest)
+        if row.state is RowState.DONE:
+            return Done(row.result, row.handoffs)
+        if row.state is RowState.RUNNING and row.until >= now and row.owner not in self._store.members.banned:
+            return Running(row.owner, row.until - now)
+        fence = self._store.next_fence()
+        token = Token(request.scope, request.id, request.owner, fence, request.seconds)
+        self._store.keys.run(row, token, now + request.seconds)
+        return Fresh(token)
+
+    async def renew(self, tokens: Sequence[Token]) -> list[bool]:
+        """Set each claim's end to now + `token.seconds`."""
+        async with self._store.step() as now:
+            return [self._renew(token, now) for token in tokens]
+
+    def _renew(self, token: Token, now: float) -> bool:
+        row = self._row_under(token)
+        if row is None:
+            return False
+        row.until = now + token.seconds
+        return True
+
+    async def release(self, tokens: Sequence[Token]) -> list[bool]:
+        """Let others claim."""
+        async with self._store.step():
+            return [self._release(token) for token in tokens]
+
+    def _release(self, token: Token) -> bool:
+        row = self._row_under(token)
+        if row is None:
+            return False
+        self._store.keys.release(row)
+        return True
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        """Done, with result and hand-offs."""
+        async with self._store.step() as now:
+            return [self._seal(seal, now) for seal in batch]
+
+    def _seal(self, seal: Seal, now: float) -> bool:
+        row = self._row_under(seal.token)
+        if row is None:
+            return False
+        row.handoffs = seal.handoffs
+        self._store.keys.finish(row, seal.result, now=now, wall=self._store.clock.wall())
+        return True
+
+    async def forget(self, scopes: Sequence[Scope]) -> None:
+        """Free keys."""
+        async with self._store.step():
+            for scope in scopes:
+                self._store.keys.drop(scope)
+
+    def _row_under(self, token: Token) -> Row | None:
+        """The row that `token` is the claim on. None: it is no longer."""
+        row = self._store.keys.get(token.scope)
+        return row if row is not None and row.is_run_under(token) else None

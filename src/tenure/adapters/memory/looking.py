@@ -1,0 +1,112 @@
+"""Looking: browse, depth and status.
+
+Nothing here changes anything: a delayed message that is due stays delayed until somebody wants to lease.
+"""
+
+import heapq
+from collections.abc import Sequence
+from operator import attrgetter
+
+from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.store import Line, Store
+from tenure.broker import Browsed, Depth
+from tenure.message import MessageState
+from tenure.record import Record
+
+_COUNTED = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
+_ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
+
+
+def browse(
+    store: Store, where: tuple[str, MessageState], *, limit: int, after: int, now: float
+) -> list[Browsed]:
+    """A page of the messages of one queue in one state, in the order of arrival, after the place `after`."""
+    queue, state = where
+    line = store.lines.get(queue, Line())
+    later = (entry for entry in line.by_state[state].values() if entry.seq > after)
+    return [_browsed(entry, now) for entry in heapq.nsmallest(limit, later, key=attrgetter("seq"))]
+
+
+def _browsed(entry: Entry, now: float) -> Browsed:
+    return Browsed(
+        id=entry.id,
+        queue=entry.queue,
+        state=entry.state,
+        envelope=entry.envelope,
+        counters=entry.counters,
+        cursor=entry.seq,
+        owner=entry.owner,
+        fence=entry.fence,
+        deadline_in=_deadline_in(entry, now),
+        due_in=_due_in(entry, now),
+        reason=entry.reason,
+    )
+
+
+def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
+    """How much lies in each of `queues`; None: in every queue where something does."""
+    if queues is None:
+        lines = store.lines.items()
+        queues = sorted(queue for queue, line in lines if any(line.by_state[state] for state in _COUNTED))
+    return [_depth(store, queue) for queue in queues]
+
+
+def _depth(store: Store, queue: str) -> Depth:
+    line = store.lines.get(queue, Line())
+    firsts = [first for agenda in line.ready.values() if (first := agenda.first())]
+    oldest = store.entries[min(firsts)[1]] if firsts else None
+    return Depth(
+        queue=queue,
+        ready=len(line.by_state[MessageState.READY]),
+        delayed=len(line.by_state[MessageState.DELAYED]),
+        leased=len(line.by_state[MessageState.LEASED]),
+        dead=len(line.by_state[MessageState.DEAD]),
+        oldest_age_seconds=None if oldest is None else max(0.0, store.clock.wall() - oldest.sent_at),
+    )
+
+
+def record(store: Store, id: str, now: float) -> Record | None:
+    """Everything known about a message.
+
+    Once it is sealed it is completed, though the broker may still have to delete it; and once it is
+    deleted, the ledger's word is all that is left of it.
+    """
+    entry = store.entries.get(id)
+    done = store.keys.done_for(id)
+    if entry is None:
+        if done is None:
+            return None
+        return Record(
+            id=id,
+            queue=done.scope.queue,
+            task=done.scope.task,
+            state=MessageState.COMPLETED,
+            finished_at=done.finished_at,
+            result=done.result or None,
+        )
+    sealed = done is not None and done.scope == entry.scope and entry.state in _ON_ITS_WAY
+    return Record(
+        id=id,
+        queue=entry.queue,
+        task=entry.task,
+        state=MessageState.COMPLETED if sealed else entry.state,
+        counters=entry.counters,
+        owner=entry.owner,
+        fence=entry.fence,
+        sent_at=entry.sent_at,
+        finished_at=done.finished_at if done is not None and sealed else entry.finished_at,
+        deadline_in=_deadline_in(entry, now),
+        due_in=_due_in(entry, now),
+        result=(done.result or None) if done is not None and sealed else entry.result,
+        reason=entry.reason,
+        progress=entry.progress,
+        history=tuple(entry.history),
+    )
+
+
+def _deadline_in(entry: Entry, now: float) -> float | None:
+    return None if entry.deadline is None else entry.deadline - now
+
+
+def _due_in(entry: Entry, now: float) -> float | None:
+    return entry.due - now if entry.state is MessageState.DELAYED else None

@@ -1,0 +1,57 @@
+"""The records port on the store: status, progress and checkpoint.
+
+Writes carry the lease; those of a holder that is no longer the holder change nothing.
+"""
+
+from collections.abc import Sequence
+
+from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.looking import record
+from tenure.adapters.memory.store import Store
+from tenure.lease import Lease
+from tenure.record import Progress, Record
+
+
+class MemoryRecords:
+    """What can be told about a message."""
+
+    def __init__(self, store: Store) -> None:
+        """Made by `MemoryState`."""
+        self._store = store
+
+    async def get(self, id: str) -> Record | None:
+        """Everything known about a message."""
+        async with self._store.step() as now:
+            return record(self._store, id, now)
+
+    async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
+        """Write how far handlers are."""
+        async with self._store.step():
+            return [self._progress(lease, progress) for lease, progress in batch]
+
+    def _progress(self, lease: Lease, progress: Progress) -> bool:
+        entry = self._entry_under(lease)
+        if entry is None:
+            return False
+        entry.progress = progress
+        return True
+
+    async def checkpoint(self, lease: Lease, data: bytes) -> bool:
+        """Keep what the next run of this message starts from."""
+        async with self._store.step():
+            entry = self._entry_under(lease)
+            if entry is None:
+                return False
+            entry.checkpoint = data
+            return True
+
+    async def load_checkpoint(self, id: str) -> bytes | None:
+        """What an earlier run kept."""
+        async with self._store.step():
+            entry = self._store.entries.get(id)
+            return None if entry is None else entry.checkpoint
+
+    def _entry_under(self, lease: Lease) -> Entry | None:
+        """The message that is lent under `lease`. None: it is no longer."""
+        entry = self._store.entries.get(lease.id)
+        return entry if entry is not None and entry.is_held_under(lease) else None

@@ -1,0 +1,82 @@
+"""Sending: a message comes in, once.
+
+Known by its id, or by its key and payload: nothing new is stored. Also used by `settling.py` for hand-offs.
+Next on the path: `lending.py`.
+"""
+
+from collections.abc import Sequence
+
+from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.traits import clamped_delay, level_of
+from tenure.broker import Sent
+from tenure.claim import Scope, digest
+from tenure.envelope import encode
+from tenure.message import Message, MessageState, Outgoing
+from tenure.verdict import Reason
+
+
+def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
+    """Store what is new, in order, so that of two equal entries of one batch the first counts."""
+    return [_send(store, outgoing, now) for outgoing in batch]
+
+
+def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
+    message = outgoing.message
+    envelope = encode(message)
+    if len(envelope) > store.traits.body_limit:
+        return Sent(message.id, refusal=_too_large(message, len(envelope), store.traits.body_limit))
+    if store.knows(message.id):
+        return Sent(message.id, duplicate=True)
+    if message.key is not None and store.traits.keys_at_send:
+        known = _look_at_key(store, message)
+        if known is not None:
+            return known
+        store.keys.register(Scope.of(message), message.id, digest(message))
+    store.add(_entry(store, outgoing, envelope, now))
+    return Sent(message.id)
+
+
+def _look_at_key(store: Store, message: Message) -> Sent | None:
+    """What to answer for a key that is known. None: it is new."""
+    row = store.keys.get(Scope.of(message))
+    if row is None:
+        return None
+    if row.digest == digest(message):
+        return Sent(row.id, duplicate=True)
+    return Sent(message.id, refusal=_key_conflict(message, row.id))
+
+
+def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Entry:
+    message = outgoing.message
+    delay = clamped_delay(store.traits, outgoing.delay_seconds)
+    return Entry(
+        id=message.id,
+        seq=store.next_seq(),
+        queue=message.queue,
+        task=message.task,
+        level=level_of(store.traits, message),
+        scope=Scope.of(message),
+        digest=None if message.key is None else digest(message),
+        overrides=message.overrides,
+        sent_at=message.sent_at or store.clock.wall(),
+        envelope=envelope,
+        state=MessageState.DELAYED if delay > 0 else MessageState.READY,
+        due=now + delay,
+    )
+
+
+def _too_large(message: Message, size: int, limit: int) -> Reason:
+    text = (
+        f"message {message.id} was not stored: it takes {size} bytes and the broker takes {limit}; "
+        "put large data elsewhere and send where it is"
+    )
+    return Reason("body_too_large", text)
+
+
+def _key_conflict(message: Message, holder: str) -> Reason:
+    text = (
+        f"message {message.id} was not stored: key {message.key!r} was sent before with another payload, "
+        f"as message {holder}; use another key for other work"
+    )
+    return Reason("key_conflict", text)

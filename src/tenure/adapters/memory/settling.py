@@ -1,0 +1,104 @@
+"""Settling: the holder brings a message back, done or not.
+
+A holder that is no longer the holder changes nothing, and is told why. Before: `lending.py`. After: the
+message is completed, dead, or in its queue again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.keys import RowState
+from tenure.adapters.memory.sending import send
+from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.traits import clamped_delay
+from tenure.message import MessageState
+from tenure.record import Ending
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+from tenure.verdict import Reason
+
+T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
+
+
+def settle(
+    store: Store, batch: Sequence[T], act: Callable[[Store, Entry, T, float], Outcome], now: float
+) -> list[Settlement]:
+    """Carry out `act` for each entry whose lease is still the message's."""
+    return [Settlement(_settle(store, word, act, now)) for word in batch]
+
+
+def _settle(store: Store, word: T, act: Callable[[Store, Entry, T, float], Outcome], now: float) -> Outcome:
+    entry = store.entries.get(word.lease.id)
+    if entry is None or entry.state is not MessageState.LEASED:
+        return Outcome.ALREADY_GONE
+    if not entry.is_held_under(word.lease):
+        return Outcome.TAKEN_OVER
+    return act(store, entry, word, now)
+
+
+def ack(store: Store, entry: Entry, word: Ack, now: float) -> Outcome:
+    """Done. Exact: result, key and hand-offs in this same step. Not exact: only the message goes.
+
+    A hand-off that `send` would refuse is not stored here either.
+    """
+    if not store.traits.settles_exactly_once:
+        store.delete(entry, now)
+        return Outcome.DELETED
+    entry.result = _finish_key(store, entry, word.result, now) or None
+    entry.finished_at = store.clock.wall()
+    entry.envelope, entry.progress, entry.checkpoint = b"", None, None
+    store.place(entry, MessageState.COMPLETED, now)
+    send(store, word.handoffs, now)
+    return Outcome.DELETED
+
+
+def _finish_key(store: Store, entry: Entry, result: bytes, now: float) -> bytes:
+    """Its key is done now. The result that stands: one that was sealed before stays, for done is done."""
+    row = store.keys.get(entry.scope)
+    if row is None and entry.digest is not None:
+        row = store.keys.register(entry.scope, entry.id, entry.digest)
+    if row is None or entry.digest not in (None, row.digest):
+        return result
+    if row.state is RowState.DONE:
+        return row.result
+    store.keys.finish(row, result, now=now, wall=store.clock.wall())
+    return result
+
+
+def nack(store: Store, entry: Entry, word: Nack, now: float) -> Outcome:
+    """Failed: an attempt is counted, and it comes back after its delay."""
+    entry.attempts += 1
+    entry.reason = word.reason
+    entry.history.append(Ending(store.clock.wall(), "failed", entry.owner, word.reason))
+    put_back(store, entry, word.delay_seconds, now)
+    return Outcome.RETURNED
+
+
+def give_back(store: Store, entry: Entry, word: GiveBack, now: float) -> Outcome:
+    """Not run: nothing is counted, and it comes back after its delay."""
+    put_back(store, entry, word.delay_seconds, now)
+    return Outcome.RETURNED
+
+
+def dead_letter(store: Store, entry: Entry, word: DeadLetter, now: float) -> Outcome:
+    """Given up: kept aside with its raw bytes."""
+    entry.attempts += word.counted
+    entry.history.append(Ending(store.clock.wall(), "dead", entry.owner, word.reason))
+    bury(store, entry, word.reason, now)
+    return Outcome.DEAD
+
+
+def put_back(store: Store, entry: Entry, delay_seconds: float, now: float) -> None:
+    """Into its queue again, at its old place. The holder's claim ends with its lease."""
+    store.keys.release_run(entry.scope, entry.id, entry.owner)
+    delay = clamped_delay(store.traits, delay_seconds)
+    entry.due = now + delay
+    store.place(entry, MessageState.DELAYED if delay > 0 else MessageState.READY, now)
+
+
+def bury(store: Store, entry: Entry, reason: Reason, now: float) -> None:
+    """To the dead letters. Its key is free, so that the same work may be sent again."""
+    entry.reason = reason
+    entry.finished_at = store.clock.wall()
+    store.keys.free(entry.scope, entry.id)
+    store.place(entry, MessageState.DEAD, now)

@@ -1,0 +1,223 @@
+"""The store: plain data, one lock, and one place where a message changes its state.
+
+`step()` is the only door: what happens inside one step happens at once for every thread and every event
+loop, and that is all that "atomic" means here. The acts themselves are in the files named after them
+(`sending.py`, `lending.py`, …); they are plain functions that run inside a step.
+"""
+
+import asyncio
+import math
+import threading
+from collections import defaultdict
+from types import TracebackType
+
+from tenure.adapters.memory.agenda import Agenda
+from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.keys import KeyTable
+from tenure.adapters.memory.retention import PROMISED_SECONDS, Retention
+from tenure.adapters.memory.waiting import EARLY, Sleepers
+from tenure.broker import BrokerTraits
+from tenure.clock import Clock
+from tenure.event import StoredEvent
+from tenure.message import MessageState
+from tenure.owner import Owner
+
+FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
+
+
+class Line:
+    """One queue: its messages by state, and the orders in which they are lent and fall due."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.by_state: dict[MessageState, dict[str, Entry]] = {state: {} for state in MessageState}
+        #: For each level of priority, in the order of arrival.
+        self.ready: defaultdict[int, Agenda] = defaultdict(Agenda)
+        self.delayed = Agenda()
+        #: How many were lent so far; fairness counts by it.
+        self.lent = 0
+
+    def seconds_until_ready(self, now: float) -> float:
+        """0: something can be leased. Otherwise until the next delayed message is due; infinite if none."""
+        if self.by_state[MessageState.READY]:
+            return 0.0
+        first = self.delayed.first()
+        return max(0.0, first[0][0] - now) if first else math.inf
+
+
+class Members:
+    """The roster's data: who joined, who said goodbye, and who is proven dead."""
+
+    def __init__(self) -> None:
+        """Nobody has joined."""
+        self.joined: dict[str, Owner] = {}
+        self.left: set[str] = set()
+        self.killed: set[str] = set()
+        #: Retired for ever; an owner comes back under a new nonce.
+        self.banned: set[str] = set()
+
+    def ban(self, owner: str) -> None:
+        """Off the roster, never to return."""
+        self.joined.pop(owner, None)
+        self.left.discard(owner)
+        self.killed.discard(owner)
+        self.banned.add(owner)
+
+
+class Store:
+    """Everything that one `memory://name` knows."""
+
+    def __init__(self, *, clock: Clock, traits: BrokerTraits, keep_records: int, keep_seconds: float) -> None:
+        """Start empty, on `clock`."""
+        self.clock = clock
+        self.traits = traits
+        self.keep = (keep_records, keep_seconds)
+        self.lock = threading.RLock()
+
+        self.entries: dict[str, Entry] = {}
+        self.lines: dict[str, Line] = {}
+        self.by_owner: dict[str, dict[str, Entry]] = {}
+        self.deadlines = Agenda()
+        #: Lent without a deadline; the next sweep adopts them.
+        self.undated: set[str] = set()
+        self.keys = KeyTable(limit=keep_records, seconds=keep_seconds)
+        self.members = Members()
+        self.events: list[StoredEvent] = []
+        self.last_event = 0
+        #: Monotonic. None: never swept.
+        self.last_sweep: float | None = None
+        self.sleepers = Sleepers()
+
+        self._finished: Retention[str] = Retention(limit=keep_records, seconds=keep_seconds)
+        self._deleted: Retention[str] = Retention(limit=keep_records, seconds=PROMISED_SECONDS)
+        self._stirred: set[str] = set()
+        self._seq = 0
+        self._fence = 0
+        self._rotation = 0
+
+    def step(self) -> "Step":
+        """`async with store.step() as now:` what is inside happens at once, at `now`."""
+        return Step(self)
+
+    def line(self, queue: str) -> Line:
+        """The queue of that name, made when it is first asked for."""
+        return self.lines.setdefault(queue, Line())
+
+    def next_seq(self) -> int:
+        """The next place in the order of arrival."""
+        self._seq += 1
+        return self._seq
+
+    def next_fence(self) -> int:
+        """Higher than every fence before it, of leases and of claims."""
+        self._fence += 1
+        return self._fence
+
+    def next_rotation(self) -> int:
+        """Where this call of `lease` begins in its list of queues."""
+        self._rotation += 1
+        return self._rotation
+
+    def knows(self, id: str) -> bool:
+        """Whether a message of that id was sent before, however it ended."""
+        return id in self.entries or id in self._deleted
+
+    def held_by(self, owner: str) -> list[Entry]:
+        """What `owner` holds, in the order in which it was lent."""
+        return list(self.by_owner.get(owner, {}).values())
+
+    def add(self, entry: Entry) -> None:
+        """A new message, in the state it is in."""
+        self.entries[entry.id] = entry
+        self._enter(entry)
+
+    def place(self, entry: Entry, state: MessageState, now: float) -> None:
+        """Move a message to another state. Set its `due`, `deadline` or `owner` before."""
+        self._leave(entry)
+        entry.state = state
+        self._enter(entry)
+        if state in FINISHED:
+            for id in self._finished.keep(entry.id, now):
+                self._leave(self.entries.pop(id))
+
+    def delete(self, entry: Entry, now: float) -> None:
+        """Remove a message without a record; its id stays known for as long as `send` promises."""
+        self._leave(entry)
+        del self.entries[entry.id]
+        self._deleted.keep(entry.id, now)
+
+    def date(self, entry: Entry, deadline: float | None) -> None:
+        """Set the deadline of a leased message."""
+        entry.deadline = deadline
+        if deadline is None:
+            self.deadlines.remove(entry.id)
+            self.undated.add(entry.id)
+        else:
+            self.undated.discard(entry.id)
+            self.deadlines.put(entry.id, (deadline, entry.seq))
+
+    def promote(self, queue: str, now: float) -> None:
+        """Make delayed messages that are due ready."""
+        line = self.line(queue)
+        while (first := line.delayed.first()) and first[0][0] <= now + EARLY:
+            self.place(self.entries[first[1]], MessageState.READY, now)
+
+    def wake_sleepers(self) -> None:
+        """Tell those who wait about the queues that this step moved something into."""
+        if self._stirred:
+            self.sleepers.wake(self._stirred)
+            self._stirred.clear()
+
+    def _enter(self, entry: Entry) -> None:
+        line = self.line(entry.queue)
+        line.by_state[entry.state][entry.id] = entry
+        if entry.state is MessageState.READY:
+            line.ready[entry.level].put(entry.id, (entry.seq,))
+            self._stirred.add(entry.queue)
+        elif entry.state is MessageState.DELAYED:
+            line.delayed.put(entry.id, (entry.due, entry.seq))
+            self._stirred.add(entry.queue)
+        elif entry.state is MessageState.LEASED and entry.owner is not None:
+            self.by_owner.setdefault(entry.owner, {})[entry.id] = entry
+            self.date(entry, entry.deadline)
+
+    def _leave(self, entry: Entry) -> None:
+        """Take the message out of every index of its state, and let go of what only that state has."""
+        line = self.line(entry.queue)
+        del line.by_state[entry.state][entry.id]
+        if entry.state is MessageState.READY:
+            line.ready[entry.level].remove(entry.id)
+        elif entry.state is MessageState.DELAYED:
+            line.delayed.remove(entry.id)
+        elif entry.state is MessageState.LEASED and entry.owner is not None:
+            del self.by_owner[entry.owner][entry.id]
+            if not self.by_owner[entry.owner]:
+                del self.by_owner[entry.owner]
+            self.deadlines.remove(entry.id)
+            self.undated.discard(entry.id)
+            entry.owner = entry.fence = entry.request_id = entry.deadline = None
+
+
+class Step:
+    """One step. Its body must not await: the lock is held, and it is a thread's, not a task's."""
+
+    def __init__(self, store: Store) -> None:
+        """For one `async with`."""
+        self._store = store
+
+    async def __aenter__(self) -> float:
+        """Take the lock; the store's time."""
+        # A real broker is never answered without a pause. Without this one, a worker that always finds
+        # work would never let its own handlers run. To be cancelled here is harmless: nothing was done.
+        await asyncio.sleep(0)
+        self._store.lock.acquire()
+        return self._store.clock.monotonic()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wake those who wait for what was moved, and let the next one in."""
+        try:
+            self._store.wake_sleepers()
+        finally:
+            self._store.lock.release()

@@ -1,0 +1,82 @@
+"""The composition root: from a URL to a broker and its state.
+
+The only importer of adapters, and only of the one that is asked for. Brokers of others are found by the
+entry point group `tenure.brokers`: a function `connect(url, clock=…)` that returns `(broker, state)`.
+"""
+
+import importlib.util
+from importlib.metadata import entry_points
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from tenure.broker import Broker
+from tenure.clock import Clock
+from tenure.errors import BadURL, MissingExtra
+from tenure.state import State
+
+Backend = tuple[Broker, State]
+
+_KNOWN = "sqlite:///file.db, memory://name"
+#: Schemes whose adapter needs an extra: the extra, and a module that only it brings.
+_EXTRAS = {
+    "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "sqs": ("aws", "aiobotocore"),
+    "azure": ("azure", "azure.storage.queue"),
+}  # fmt: skip
+
+
+def connect(url: str, *, clock: Clock) -> Backend:
+    """Broker and state for `url`, not yet open."""
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "sqlite":
+            from tenure.adapters import sqlite  # noqa: PLC0415 - only who asks for it pays for it
+
+            path, options = _sqlite(url, parts)
+            return sqlite.connect(path, clock=clock, **options)  # type: ignore[arg-type]
+        case "memory":
+            from tenure.adapters import memory  # noqa: PLC0415
+
+            return memory.connect(parts.netloc + parts.path, clock=clock)
+        case scheme if scheme in _EXTRAS:
+            raise _not_here(scheme)
+    for entry in entry_points(group="tenure.brokers", name=parts.scheme):
+        backend: Backend = entry.load()(url, clock=clock)
+        return backend
+    msg = f"{url!r} names no broker Tenure knows; use one of: {_KNOWN}"
+    raise BadURL(msg)
+
+
+def _not_here(scheme: str) -> Exception:
+    extra, module = _EXTRAS[scheme]
+    try:
+        found = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        found = False
+    if not found:
+        return MissingExtra(f"{scheme}:// needs an extra: pip install 'tenure[{extra}]'; nothing was started")
+    return BadURL(f"{scheme}:// is not served by this version of Tenure; use one of: {_KNOWN}")
+
+
+def _sqlite(url: str, parts: SplitResult) -> tuple[str, dict[str, object]]:
+    """`sqlite:///relative.db` or `sqlite:////absolute.db`, with `?synchronous=normal` and the like."""
+    if parts.netloc or not parts.path.strip("/"):
+        msg = f"{url!r} names no file; write sqlite:///jobs.db (relative) or sqlite:////srv/jobs.db (absolute)"
+        raise BadURL(msg)
+    options: dict[str, object] = {}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        options[name] = _sqlite_option(url, name, value)
+    return unquote(parts.path[1:]), options
+
+
+def _sqlite_option(url: str, name: str, value: str) -> object:
+    try:
+        match name:
+            case "synchronous" if value in ("full", "normal"):
+                return value
+            case "busy_seconds" | "keep_seconds" if float(value) > 0:
+                return float(value)
+            case "body_limit" if int(value) > 0:
+                return int(value)
+    except ValueError:
+        pass
+    msg = f"{url!r}: {name}={value!r} is not an option; there are synchronous=full|normal, busy_seconds, keep_seconds, body_limit"  # noqa: E501
+    raise BadURL(msg)

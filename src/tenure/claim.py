@@ -1,0 +1,91 @@
+"""A claim: the ledger's word on who may run a keyed message, and whether it was already done.
+
+Where a claim exists it *is* the lease; the broker's visibility is then only a delivery timer.
+Asked by `runtime/intake.py` for a whole batch; sealed by `runtime/settling.py`.
+"""
+
+import hashlib
+
+import msgspec
+
+from tenure.message import Message, Outgoing
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What a claim is about: a key within its queue and task, in one generation.
+
+    A message without a key is its own scope, by id.
+    """
+
+    queue: str
+    task: str
+    key: str
+    generation: int = 0
+
+    @classmethod
+    def of(cls, message: Message) -> "Scope":
+        """The scope that `message` belongs to."""
+        return cls(message.queue, message.task, message.key or f"id:{message.id}", message.generation)
+
+
+def digest(message: Message) -> str:
+    """Tells one payload from another under the same key."""
+    return hashlib.sha256(message.body).hexdigest()
+
+
+class ClaimRequest(msgspec.Struct, frozen=True):
+    """Ask to run `id` under `scope` for `seconds`. `digest` tells another payload under the same key."""
+
+    scope: Scope
+    id: str
+    owner: str
+    seconds: float
+    digest: str
+
+
+class Token(msgspec.Struct, frozen=True):
+    """Proof of a claim: every later word to the ledger is compared with it."""
+
+    scope: Scope
+    id: str
+    owner: str
+    #: Rises strictly with each claim of the scope.
+    fence: int
+    seconds: float
+
+
+class Fresh(msgspec.Struct, frozen=True):
+    """Go ahead."""
+
+    token: Token
+
+
+class Running(msgspec.Struct, frozen=True):
+    """Somebody runs it now; come back when the claim could have ended."""
+
+    owner: str
+    remaining_seconds: float
+
+
+class Done(msgspec.Struct, frozen=True):
+    """It is done. The hand-offs may not all have gone out before the crash: send them (idempotent), then ack."""
+
+    result: bytes
+    handoffs: tuple[Outgoing, ...] = ()
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """The key belongs to another payload."""
+
+    holder_id: str
+
+
+ClaimAnswer = Fresh | Running | Done | Conflict
+
+
+class Seal(msgspec.Struct, frozen=True):
+    """The end of a claim: done, with everything that must be remembered with it."""
+
+    token: Token
+    result: bytes
+    handoffs: tuple[Outgoing, ...] = ()

@@ -1,0 +1,93 @@
+"""Settings: what the environment says, read once, with every mistake reported at once.
+
+Each setting has a `TENURE_*` name; where existing deployments use another name, that one is read too.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from tenure.errors import BadSetting
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The defaults of an app and its workers."""
+
+    url: str | None = None
+    client: str = "default"
+    lease_seconds: float = 30.0
+    max_attempts: int = 3
+    sweep_batch: int = 100
+    sweep_interval_seconds: float = 5.0
+    concurrency: int = 10
+    grace_seconds: float = 30.0
+
+
+class _Setting(msgspec.Struct, frozen=True):
+    field: str
+    names: tuple[str, ...]
+    allowed: str
+    read: Callable[[str], Any]
+
+
+def _number(least: float, most: float, scale: float = 1.0) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        value = float(text) * scale
+        if not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _client(text: str) -> str:
+    if not text or not all(part.isalnum() for part in text.split("-")) or text != text.lower() or not text.isascii():
+        raise ValueError
+    return text
+
+
+_WEEK = 7 * 86_400.0
+_SECONDS = "seconds from 0.05 to 604800"
+
+_SETTINGS = (
+    _Setting("url", ("TENURE_URL",), "a URL such as sqlite:///jobs.db", str),
+    _Setting("client", ("TENURE_CLIENT", "CLIENT_ID"), "a-z, 0-9 and single dashes", _client),
+    _Setting("lease_seconds", ("TENURE_LEASE", "ACK_TIMEOUT_SECONDS"), _SECONDS, _number(0.05, _WEEK)),
+    _Setting("max_attempts", ("TENURE_MAX_ATTEMPTS", "MAX_ATTEMPTS"), "a whole number from 1", _whole(1, 10**6)),
+    _Setting("sweep_batch", ("TENURE_SWEEP_BATCH", "REQUEUE_BATCH_SIZE"), "1 to 1000", _whole(1, 1000)),
+    _Setting("sweep_interval_seconds", ("TENURE_SWEEP_INTERVAL",), "seconds from 0.05 to 3600", _number(0.05, 3600)),
+    _Setting("sweep_interval_seconds", ("OVERDUE_CHECK_INTERVAL_MS",), "milliseconds from 50 to 3600000",
+             _number(0.05, 3600, 0.001)),
+    _Setting("concurrency", ("TENURE_CONCURRENCY",), "1 to 10000", _whole(1, 10_000)),
+    _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
+)  # fmt: skip
+
+
+def settings_from(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read every setting; raises one `BadSetting` that names all mistakes."""
+    source = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    mistakes: list[str] = []
+    for setting in _SETTINGS:
+        name = next((name for name in setting.names if source.get(name, "").strip()), None)
+        if name is None or setting.field in values:
+            continue
+        try:
+            values[setting.field] = setting.read(source[name].strip())
+        except ValueError:
+            mistakes.append(f"{name}={source[name]!r} is not allowed; it takes {setting.allowed}")
+    if mistakes:
+        raise BadSetting("; ".join(mistakes))
+    return Settings(**values)

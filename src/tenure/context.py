@@ -1,0 +1,192 @@
+"""The context: what a handler may ask and say about the message it is running.
+
+`Context` is for async handlers, `SyncContext` for functions that run in a thread or a process; they have
+the same words, awaited or not. Both talk to the worker through a `Link`, because the worker may be in
+another process.
+
+Made by `runtime/handling.py`, or by `runtime/child.py` on the other side of a pipe.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
+
+import msgspec
+
+from tenure.call import Call, Options
+from tenure.errors import BadArgument, LeaseLost
+from tenure.message import Message
+from tenure.once import OnceKey, insert_once
+from tenure.record import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from tenure.once import AsyncTransaction, Transaction
+
+T = TypeVar("T")
+
+logger = logging.getLogger("tenure.task")
+
+
+class Link(Protocol):
+    """What a context needs of the worker."""
+
+    @property
+    def deadline(self) -> float:
+        """When the lease ends unless it is touched again, on the monotonic clock."""
+        ...
+
+    @property
+    def lease_lost(self) -> bool:
+        """Whether the message is no longer ours."""
+        ...
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker wants to end."""
+        ...
+
+    async def touch(self, seconds: float | None) -> None:
+        """Renew the lease now; raises `LeaseLost`."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """Tell how far it is; kept when convenient."""
+        ...
+
+    async def checkpoint(self, data: bytes) -> None:
+        """Keep data for the next run; raises `LeaseLost`."""
+        ...
+
+    async def load_checkpoint(self) -> bytes | None:
+        """What an earlier run kept."""
+        ...
+
+    def submit(self, call: Call[Any], options: Options) -> str:
+        """Hand on with the ack; the id that the message will have."""
+        ...
+
+
+class _Shared:
+    """What both contexts say alike."""
+
+    __slots__ = ("_link", "attempt", "fence", "message", "state")
+
+    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any) -> None:  # noqa: ANN401
+        #: The message that is being run.
+        self.message = message
+        #: 1 for the first run; counts failed attempts, not deliveries.
+        self.attempt = attempt
+        #: Rises with every lease of this message: hand it to stores that can compare it.
+        self.fence = fence
+        #: What the app's lifespan yielded.
+        self.state = state
+        self._link = link
+
+    @property
+    def deadline(self) -> float:
+        """When the lease ends unless it is renewed (it is, in the background), on the monotonic clock."""
+        return self._link.deadline
+
+    @property
+    def lease_lost(self) -> bool:
+        """True once somebody else may run this message: stop, nothing you do will be kept."""
+        return self._link.lease_lost
+
+    @property
+    def stopping(self) -> bool:
+        """True once the worker wants to end: finish soon, or keep a checkpoint and raise `Retry(after=0)`."""
+        return self._link.stopping
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger whose records carry task, message id and attempt."""
+        about = {"task": self.message.task, "message_id": self.message.id, "attempt": self.attempt}
+        return logging.LoggerAdapter(logger, about)
+
+    def progress(self, fraction: float | None = None, note: str = "") -> None:
+        """Tell how far the work is, 0.0 to 1.0, for people who look. Cheap: call it as often as you like."""
+        if fraction is not None and not 0.0 <= fraction <= 1.0:
+            msg = f"progress is a fraction from 0.0 to 1.0, not {fraction!r}"
+            raise BadArgument(msg)
+        self._link.progress(Progress(fraction, note))
+
+    def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
+        """Hand on to another task: goes out once, together with the completion of this message, or not at all."""
+        return self._link.submit(call, options)
+
+    def _once_key(self, effect: str) -> OnceKey:
+        if self._link.lease_lost:
+            msg = f"the lease on {self.message.id} is lost; the effect was not started"
+            raise LeaseLost(msg)
+        return OnceKey.of(self.message, effect, self.fence)
+
+
+class Context(_Shared):
+    """The context of an async handler."""
+
+    __slots__ = ()
+
+    async def touch(self, seconds: float | None = None) -> None:
+        """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
+        await self._link.touch(seconds)
+
+    async def checkpoint(self, value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+        """Keep a value that the next run of this message can start from."""
+        await self._link.checkpoint(msgspec.json.encode(value))
+
+    async def last_checkpoint(self, type: type[T] = object) -> T | None:  # type: ignore[assignment]
+        """What an earlier run kept; None: nothing."""
+        return _decode(await self._link.load_checkpoint(), type)
+
+    def once(self, tx: "Transaction", effect: str = "") -> bool:
+        """True the first time, in your own open transaction: do the effect in it, and commit both together.
+
+        Takes a DB-API connection or cursor. False: an earlier run already committed the effect; skip it.
+        """
+        return insert_once(tx, self._once_key(effect))
+
+    def once_async(self, tx: "AsyncTransaction", effect: str = "") -> "Awaitable[bool]":
+        """As `once`, for a connection whose `execute` is awaited (asyncpg, aiosqlite, psycopg's async)."""
+        from tenure.once import insert_once_async  # noqa: PLC0415 - rarely used
+
+        return insert_once_async(tx, self._once_key(effect))
+
+
+class SyncContext(_Shared):
+    """The context of a sync handler, which runs in a thread or a process of its own."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any,  # noqa: ANN401
+                 loop: asyncio.AbstractEventLoop) -> None:  # fmt: skip
+        """As `Context`, with the loop on which the link lives."""
+        super().__init__(message, attempt, fence, link, state)
+        self._loop = loop
+
+    def touch(self, seconds: float | None = None) -> None:
+        """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
+        self._wait(self._link.touch(seconds))
+
+    def checkpoint(self, value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+        """Keep a value that the next run of this message can start from."""
+        self._wait(self._link.checkpoint(msgspec.json.encode(value)))
+
+    def last_checkpoint(self, type: type[T] = object) -> T | None:  # type: ignore[assignment]
+        """What an earlier run kept; None: nothing."""
+        return _decode(self._wait(self._link.load_checkpoint()), type)
+
+    def once(self, tx: "Transaction", effect: str = "") -> bool:
+        """As `Context.once`."""
+        return insert_once(tx, self._once_key(effect))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _decode(raw: bytes | None, kind: type[T]) -> T | None:
+    if raw is None:
+        return None
+    return msgspec.json.decode(raw) if kind is object else msgspec.json.decode(raw, type=kind)

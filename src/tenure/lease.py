@@ -1,0 +1,67 @@
+"""A lease: the right to work on one message until a stated moment.
+
+A lease is a value, never a handle. Touching it returns a *new* lease, because on some brokers each
+touch also replaces the receipt. Whoever holds two leases on one message holds a bug; while a message is
+in flight the only keeper of its latest lease is `runtime/heartbeat.py`.
+
+Made by `Broker.lease`. Next on the path: `runtime/intake.py`.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from tenure.message import NO_COUNTERS, Counters
+
+
+class LeaseState(StrEnum):
+    """What we know of a lease."""
+
+    #: Ours, by the broker's last answer.
+    HELD = "held"
+    #: The last touch got no answer: perhaps ours. Work goes on; the fence decides at the end.
+    UNCERTAIN = "uncertain"
+    #: Someone else's, or nobody's. Nothing may be settled with it.
+    LOST = "lost"
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right of `owner` to work on message `id`.
+
+    `fence` rises strictly with every lease of the same message. `receipt` is the broker's own and opaque
+    to everybody else. `envelope` is what was sent, unread.
+    """
+
+    id: str
+    queue: str
+    envelope: bytes
+    owner: str
+    fence: int
+    receipt: str | int
+    #: How long the broker grants at each touch, in seconds.
+    seconds: float
+    #: On our own monotonic clock, taken *before* the request went out: never later than the broker's.
+    deadline: float
+    counters: Counters = NO_COUNTERS
+    state: LeaseState = LeaseState.HELD
+
+    def has_expired(self, now: float) -> bool:
+        """Whether the broker may have ended this lease by `now` (monotonic)."""
+        return now >= self.deadline
+
+    def remaining(self, now: float) -> float:
+        """Seconds left, negative when overdue."""
+        return self.deadline - now
+
+
+class LeaseRequest(msgspec.Struct, frozen=True):
+    """What a worker asks of `Broker.lease`."""
+
+    owner: str
+    #: New for each call, so that `held(owner, request_id)` finds what a lost reply lent.
+    request_id: str
+    queues: tuple[str, ...]
+    want: int
+    seconds: float
+    #: Tasks whose lease differs from `seconds`; a message's own override beats both.
+    seconds_by_task: dict[str, float] = {}

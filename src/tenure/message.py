@@ -1,0 +1,89 @@
+"""A message: what was asked for, immutable from `send` to its end.
+
+The id is logical. It stays the same over every retry, return and redrive; only `generation` moves, when
+an operator redrives a dead letter. The payload stays raw bytes until the handler's own types decode it
+(`task.py`), so a broker never needs to understand it.
+
+Made by `app.submit`. Next on the path: `envelope.py`, then `Broker.send`.
+"""
+
+import os
+from enum import StrEnum
+
+import msgspec
+
+DEFAULT_PRIORITY = 5
+MAX_PRIORITY = 9
+
+
+class MessageState(StrEnum):
+    """Where a message is. It is always in exactly one of these."""
+
+    READY = "ready"
+    DELAYED = "delayed"
+    LEASED = "leased"
+    COMPLETED = "completed"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+class Overrides(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the sender decided for this one message instead of the task's policy. None: the task decides."""
+
+    lease_seconds: float | None = None
+    max_attempts: int | None = None
+    max_hold_seconds: float | None = None
+
+
+NO_OVERRIDES = Overrides()
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="tenure", tag=1):
+    """One unit of work. `body` is the payload as JSON bytes.
+
+    The struct is also the wire format: `{"tenure": 1, "id": …, "body": {…}}`, where `tenure` is the
+    version of the envelope (see `envelope.py`).
+    """
+
+    id: str
+    queue: str
+    task: str
+    body: msgspec.Raw
+    priority: int = DEFAULT_PRIORITY
+    key: str | None = None
+    client: str | None = None
+    correlation_id: str | None = None
+    parent_id: str | None = None
+    headers: dict[str, str] = {}
+    sent_at: float = 0.0
+    expires_at: float | None = None
+    generation: int = 0
+    overrides: Overrides = NO_OVERRIDES
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A message on its way in, with the delay before it may first be leased."""
+
+    message: Message
+    delay_seconds: float = 0.0
+
+
+class Counters(msgspec.Struct, frozen=True):
+    """How often things happened to a message, by logical id, since its last redrive."""
+
+    #: Times it was lent. Information only.
+    deliveries: int = 0
+    #: Times a handler ended in error, timeout or `Retry`. Only this meets `max_attempts`.
+    attempts: int = 0
+    #: Times its owner was seen to die while holding it.
+    crashes: int = 0
+    #: Times a lease ended unseen. Meets `max_lost`.
+    lost: int = 0
+
+
+NO_COUNTERS = Counters()
+
+
+def new_id(wall: float) -> str:
+    """32 hex digits that sort by time, so that indexes grow at their end, and that nobody can guess."""
+    return f"{int(wall * 1000):012x}{os.urandom(10).hex()}"

@@ -1,0 +1,82 @@
+"""One effect: a row in the user's own database, written in the transaction of the effect itself.
+
+The row and the effect commit together or not at all, so a run that is repeated (a crash after the
+effect, a worker that was frozen past its lease) finds the row and skips the effect. No distributed
+transaction, no promise from the broker is needed for that.
+
+Used through `ctx.once(tx)`. Works with SQLite (3.24+), PostgreSQL and whatever speaks
+`INSERT … ON CONFLICT DO NOTHING`.
+"""
+
+import hashlib
+from typing import Any, Protocol
+
+import msgspec
+
+from tenure.message import Message
+
+TABLE = "tenure_once"
+
+_CREATE = (
+    f"CREATE TABLE IF NOT EXISTS {TABLE} "
+    "(effect CHAR(64) PRIMARY KEY, message_id VARCHAR(255) NOT NULL, fence BIGINT NOT NULL)"
+)
+
+
+class OnceKey(msgspec.Struct, frozen=True):
+    """Names one effect of one message, in one generation."""
+
+    effect: str
+    message_id: str
+    fence: int
+
+    @classmethod
+    def of(cls, message: Message, effect: str, fence: int) -> "OnceKey":
+        """Named by the message's key where it has one, so that a second message under the same key counts as the same."""
+        name = message.key or f"id:{message.id}"
+        parts = (message.queue, message.task, name, str(message.generation), effect)
+        return cls(hashlib.sha256("\x1f".join(parts).encode()).hexdigest(), message.id, fence)
+
+
+class Transaction(Protocol):
+    """A DB-API connection or cursor with an open (or implicit) transaction."""
+
+    def execute(self, sql: str, /) -> Any:  # noqa: ANN401 - drivers differ
+        """Run one statement."""
+        ...
+
+
+class AsyncTransaction(Protocol):
+    """A connection whose `execute` is awaited."""
+
+    async def execute(self, sql: str, /) -> Any:  # noqa: ANN401 - drivers differ
+        """Run one statement."""
+        ...
+
+
+def insert_once(tx: Transaction, key: OnceKey) -> bool:
+    """Insert the row; False if it was there."""
+    tx.execute(_CREATE)
+    return _count(tx.execute(_insert(key)), tx) == 1
+
+
+async def insert_once_async(tx: AsyncTransaction, key: OnceKey) -> bool:
+    """As `insert_once`, awaited."""
+    await tx.execute(_CREATE)
+    return _count(await tx.execute(_insert(key)), tx) == 1
+
+
+def _insert(key: OnceKey) -> str:
+    # Drivers disagree about placeholders (?, %s, $1), so there are none: `effect` is a hex digest, `fence`
+    # a number, and the id is quoted by SQL's own rule, which every driver understands.
+    message_id = key.message_id.replace("'", "''").replace("%", "")
+    values = f"'{key.effect}', '{message_id}', {key.fence:d}"
+    return f"INSERT INTO {TABLE} (effect, message_id, fence) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608
+
+
+def _count(answer: Any, tx: Any) -> int:  # noqa: ANN401 - drivers differ
+    """Rows inserted: a cursor's rowcount, or asyncpg's status word `INSERT 0 1`."""
+    if isinstance(answer, str):
+        return int(answer.rsplit(" ", 1)[-1])
+    rowcount = getattr(answer, "rowcount", None)
+    return int(tx.rowcount if rowcount is None else rowcount)

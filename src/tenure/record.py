@@ -1,0 +1,53 @@
+"""A record: what can be told about one message at any time of its life, and after it."""
+
+import msgspec
+
+from tenure.message import NO_COUNTERS, Counters, MessageState
+from tenure.verdict import Reason
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a handler says it is."""
+
+    #: 0.0 to 1.0; None: the handler cannot say.
+    fraction: float | None = None
+    note: str = ""
+
+
+class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one run of the message ended, for its history. `at` is wall time."""
+
+    at: float
+    #: failed, crashed, lost, dead, redriven
+    how: str
+    owner: str | None = None
+    reason: Reason | None = None
+
+
+#: A message keeps its last so many endings.
+HISTORY_LIMIT = 20
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """The status of one message. Times are wall times; `deadline_in` and `due_in` are seconds from the reading."""
+
+    id: str
+    queue: str
+    task: str | None
+    state: MessageState
+    counters: Counters = NO_COUNTERS
+    owner: str | None = None
+    fence: int | None = None
+    sent_at: float | None = None
+    finished_at: float | None = None
+    #: Seconds until the lease ends (negative: overdue). None: not leased.
+    deadline_in: float | None = None
+    #: Seconds until it may be leased. None: not delayed.
+    due_in: float | None = None
+    #: JSON. None: not completed, or the result was not kept.
+    result: bytes | None = None
+    #: Why the last attempt failed, or why it is dead.
+    reason: Reason | None = None
+    progress: Progress | None = None
+    #: Oldest first, bounded; kept over a redrive.
+    history: tuple[Ending, ...] = ()

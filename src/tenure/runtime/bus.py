@@ -1,0 +1,76 @@
+"""The bus: facts go out in batches, to the sinks at once and to the journal when it is free.
+
+Publishing never waits and never fails the path: while the journal is away events are kept, up to a
+bound; what is dropped beyond it is counted and said.
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+
+from tenure.errors import BrokerError
+from tenure.event import Event
+from tenure.sink import Sink
+from tenure.state import Journal
+
+logger = logging.getLogger("tenure.bus")
+
+_KEEP = 20_000
+_BATCH = 1_000
+_PAUSE_SECONDS = 1.0
+
+
+class Bus:
+    """Carries events from the worker to whoever wants them."""
+
+    def __init__(self, journal: Journal, sinks: Sequence[Sink] = ()) -> None:
+        """Publish to `sinks` and `journal`."""
+        self._journal = journal
+        self._sinks = tuple(sinks)
+        self._waiting: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._dropped = 0
+        #: How often each kind was published; cheap figures for people and tests.
+        self.counts: Counter[str] = Counter()
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Tell everybody. Call it on the worker's loop."""
+        self.counts.update(event.kind.value for event in events)
+        for sink in self._sinks:
+            sink.publish(events)
+        self._keep(events)
+        self._wake.set()
+
+    def _keep(self, events: Iterable[Event]) -> None:
+        self._waiting.extend(events)
+        while len(self._waiting) > _KEEP:
+            self._waiting.popleft()
+            self._dropped += 1
+
+    async def run(self) -> None:
+        """Append to the journal whatever has gathered, as soon as the previous append returned."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                if not await self._append():
+                    await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def flush(self) -> None:
+        """Append what is left, at the end; gives up when the journal is away."""
+        while self._waiting and await self._append():
+            pass
+
+    async def _append(self) -> bool:
+        batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+        try:
+            await self._journal.append(batch)
+        except BrokerError as error:
+            self._waiting.extendleft(reversed(batch))
+            logger.warning("journal is away, %d events wait: %s", len(self._waiting), error)
+            return False
+        if self._dropped:
+            logger.warning("%d events were dropped while the journal was away", self._dropped)
+            self._dropped = 0
+        return True

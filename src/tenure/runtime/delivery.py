@@ -1,0 +1,71 @@
+"""A delivery: one message on its way through one worker.
+
+Made by `intake`, held by `heartbeat`, run by `handling`, ended by `settling`. It is the only mutable
+thing on the path, and each stage writes only its own fields.
+"""
+
+import asyncio
+from typing import Any
+
+from tenure.call import Call, Options, outgoing
+from tenure.claim import Token
+from tenure.lease import Lease
+from tenure.message import Message, Outgoing
+from tenure.runtime.handoff import derived_id
+from tenure.task import Task
+from tenure.verdict import Verdict
+
+
+class Delivery:
+    """Everything the worker knows about one message in flight."""
+
+    __slots__ = (
+        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "message", "queue", "runner",
+        "started", "task", "thread", "token", "verdict",
+    )  # fmt: skip
+
+    def __init__(self, lease: Lease) -> None:
+        """Begin with what the broker lent."""
+        self.id = lease.id
+        self.queue = lease.queue
+        self.fence = lease.fence
+        #: The lease as it was lent. While it is held, the latest one is with the heartbeat.
+        self.lease = lease
+        # intake
+        self.message: Message | None = None
+        self.task: Task[..., Any] | None = None
+        self.token: Token | None = None
+        # handling
+        self.runner: asyncio.Task[None] | None = None
+        #: Where a plain function runs: it may go on after its verdict.
+        self.thread: asyncio.Future[Any] | None = None
+        self.started: float | None = None
+        self.finished: float | None = None
+        self.handoffs: list[Outgoing] = []
+        #: Set by whoever ends the run from outside: the verdict that the cancelled handler gets.
+        self.ending: Verdict | None = None
+        self.lease_lost = False
+        self.verdict: Verdict | None = None
+
+    @property
+    def attempt(self) -> int:
+        """Number of this run, from 1, counting failed attempts only."""
+        return self.lease.counters.attempts + 1
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the handler ran. None: it did not."""
+        if self.started is None or self.finished is None:
+            return None
+        return self.finished - self.started
+
+    def hand_on(self, call: Call[Any], options: Options, *, sent_at: float) -> str:
+        """Keep a hand-off for the ack; its id is derived, so that a repeated run hands on the same message."""
+        message = self.message
+        if message is None:
+            msg = "only a message that is being run can hand on"
+            raise RuntimeError(msg)
+        id = derived_id(message, len(self.handoffs))
+        out = outgoing(call, options, id=id, client=message.client, sent_at=sent_at, parent=message)
+        self.handoffs.append(out)
+        return out.message.id

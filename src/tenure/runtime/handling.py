@@ -1,0 +1,151 @@
+"""Handling: runs one message, wherever its handler belongs, and catches the verdict.
+
+The only stage that is per message. A handler runs in the worker's loop (async), in a thread (plain
+functions), in a child process (`runs_in="process"`), or, when its message is suspected of killing its
+workers, alone in the solo child. After it: `settling`.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tenure.clock import Clock
+from tenure.context import Context, SyncContext
+from tenure.message import Message
+from tenure.runtime.children import ChildDied, Children
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.intake import SUSPECT_CRASHES
+from tenure.runtime.judging import judge_error, judge_failure
+from tenure.runtime.link import WorkerLink
+from tenure.runtime.slots import Slots
+from tenure.task import RunsIn, Task
+from tenure.verdict import Completed, Dead, Lost, Reason, Verdict
+
+Conclude = Callable[[Delivery, Verdict], None]
+
+
+class Handling:
+    """Runs messages and concludes them."""
+
+    def __init__(
+        self, clock: Clock, slots: Slots, conclude: Conclude, *,
+        make_link: Callable[[Delivery], WorkerLink], children: Children, solo: Children,
+    ) -> None:  # fmt: skip
+        """`conclude` takes every verdict; `children` run process handlers, `solo` runs suspects."""
+        self._clock = clock
+        self._slots = slots
+        self._conclude = conclude
+        self._make_link = make_link
+        self._children = children
+        self._solo = solo
+        self._threads = ThreadPoolExecutor(max_workers=slots.total, thread_name_prefix="tenure-handler")
+        self._loop = asyncio.get_running_loop()
+        #: What the app's lifespan yielded.
+        self.state: Any = None
+        self.running: set[Delivery] = set()
+
+    def start(self, deliveries: Sequence[Delivery]) -> None:
+        """Run each in a task of its own, so that context variables and cancellation stay apart."""
+        create_task = self._loop.create_task
+        for delivery in deliveries:
+            self.running.add(delivery)
+            delivery.runner = create_task(self._run(delivery))
+
+    def end(self, delivery: Delivery, verdict: Verdict) -> None:
+        """End a run from outside; it gets `verdict` unless it returned before it noticed."""
+        if delivery in self.running and delivery.runner is not None and delivery.ending is None:
+            delivery.ending = verdict
+            delivery.runner.cancel()
+
+    def end_overheld(self, delivery: Delivery) -> None:
+        """End a run that took longer than `max_hold`: a failed attempt like any other."""
+        if delivery.message is not None and delivery.task is not None:
+            reason = Reason("max_hold", "it ran longer than max_hold allows and was ended")
+            policy = delivery.task.policy
+            self.end(delivery, judge_failure(reason, policy, delivery.message, delivery.attempt, random.random))
+
+    async def close(self) -> None:
+        """End the children, let the threads go; a thread that hangs cannot be ended, only left."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._children.close()
+        await self._solo.close()
+
+    async def _run(self, delivery: Delivery) -> None:
+        message, task = delivery.message, delivery.task
+        if message is None or task is None:
+            msg = "only a message that was read, for a task that is known, can be run"
+            raise RuntimeError(msg)
+        delivery.started = self._clock.monotonic()
+        try:
+            verdict = await self._call(delivery, message, task)
+        except asyncio.CancelledError:
+            verdict = delivery.ending or self._cancelled_itself(delivery, message, task)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever users raise is a verdict
+            verdict = judge_error(error, task.policy, message, delivery.attempt, random.random)
+        delivery.finished = self._clock.monotonic()
+        self.running.discard(delivery)
+        if not self._thread_goes_on(delivery):
+            self._slots.finish()
+        self._conclude(delivery, Lost() if delivery.lease_lost else verdict)
+
+    async def _call(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
+        if delivery.lease.counters.crashes >= SUSPECT_CRASHES:
+            return await self._run_alone(delivery)
+        if task.runs_in is RunsIn.PROCESS:
+            return await self._run_in_child(delivery, message, task)
+        positional, keywords = task.signature.arguments(message.body)
+        if task.runs_in is RunsIn.LOOP:
+            if task.signature.wants_context:
+                link = self._make_link(delivery)
+                positional = (Context(message, delivery.attempt, delivery.fence, link, self.state), *positional)
+            result = await task.function(*positional, **keywords)
+        else:
+            result = await self._run_in_thread(delivery, message, task, positional, keywords)
+        return Completed(task.signature.encode_result(result), tuple(delivery.handoffs))
+
+    async def _run_in_thread(
+        self, delivery: Delivery, message: Message, task: Task[..., Any],
+        positional: tuple[Any, ...], keywords: dict[str, Any],
+    ) -> Any:  # noqa: ANN401 - the handler's own  # fmt: skip
+        if task.signature.wants_context:
+            link = self._make_link(delivery)
+            context = SyncContext(message, delivery.attempt, delivery.fence, link, self.state, self._loop)
+            positional = (context, *positional)
+        thread = self._loop.run_in_executor(self._threads, lambda: task.function(*positional, **keywords))
+        delivery.thread = thread
+        # A thread cannot be ended. It is told (ctx.lease_lost, ctx.stopping), and its slot stays taken.
+        return await asyncio.shield(thread)
+
+    def _thread_goes_on(self, delivery: Delivery) -> bool:
+        thread = delivery.thread
+        if thread is None or thread.done():
+            return False
+        thread.add_done_callback(self._thread_over)
+        return True
+
+    def _thread_over(self, thread: "asyncio.Future[Any]") -> None:
+        if not thread.cancelled():
+            thread.exception()  # its verdict was given when it was left; nobody else will look at this
+        self._slots.finish()
+
+    async def _run_in_child(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
+        try:
+            return await self._children.run(delivery, self._make_link(delivery))
+        except ChildDied as death:
+            reason = Reason("process_died", f"its process {death.describe()}")
+            return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
+
+    async def _run_alone(self, delivery: Delivery) -> Verdict:
+        """Nobody else is in that process: if it dies, this message did it."""
+        try:
+            return await self._solo.run(delivery, self._make_link(delivery))
+        except ChildDied as death:
+            crashes = delivery.lease.counters.crashes
+            text = f"its worker died {crashes} times while it ran, and run alone its process {death.describe()}"
+            return Dead(Reason("crashed_alone", text))
+
+    def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
+        reason = Reason("error", "the handler was cancelled by its own code")
+        return judge_failure(reason, task.policy, message, delivery.attempt, random.random)

@@ -1,0 +1,224 @@
+"""Intake: leases a batch, reads it, and lets in what may run.
+
+For the whole batch: lease, decode, claim where a claim is needed, then the limits. What may not run gets
+its verdict here and goes straight to `settling`; the rest is held by `heartbeat` and started by
+`handling`.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tenure import envelope
+from tenure.broker import Broker
+from tenure.claim import ClaimRequest, Conflict, Done, Fresh, Running, Scope, digest
+from tenure.clock import Clock
+from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import Message
+from tenure.runtime.backoff import Backoff
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.slots import Slots
+from tenure.state import Ledger
+from tenure.task import Task
+from tenure.verdict import Dead, Duplicate, Reason, Returned, Verdict
+
+logger = logging.getLogger("tenure.intake")
+
+#: An idle worker asks again this often even if nobody woke it.
+IDLE_SECONDS = 5.0
+#: Leases that ended unseen before a message is put aside.
+MAX_LOST = 10
+#: Deliveries to workers that do not know the task, before it is put aside; the delays add up to about ten minutes.
+MAX_UNKNOWN = 12
+#: How often a message may have been there when its owner died, before it must run alone.
+SUSPECT_CRASHES = 2
+
+
+class Crew(Protocol):
+    """What intake needs of the worker around it."""
+
+    @property
+    def owner_id(self) -> str:
+        """Who leases."""
+        ...
+
+    async def rejoin(self) -> None:
+        """Take a new nonce: the old one was declared dead."""
+        ...
+
+    def admit(self, deliveries: Sequence[Delivery]) -> None:
+        """Hold and run these."""
+        ...
+
+    def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
+        """Settle without running."""
+        ...
+
+
+class Intake:
+    """Fetches work while there is room for it."""
+
+    def __init__(
+        self, broker: Broker, ledger: Ledger, clock: Clock, slots: Slots, crew: Crew, *,
+        queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float,
+    ) -> None:  # fmt: skip
+        """Serve `queues`, for the tasks in `tasks`."""
+        self._broker = broker
+        self._ledger = ledger
+        self._clock = clock
+        self._slots = slots
+        self._crew = crew
+        self._queues = tuple(queues)
+        self._tasks = tasks
+        self._seconds = lease_seconds
+        self._by_task = {
+            name: task.policy.lease.seconds for name, task in tasks.items() if task.policy.lease.seconds != lease_seconds
+        }
+        self._stopping = False
+        self._idle = False
+        self._task: asyncio.Task[None] | None = None
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Fetch until stopped. A lease call under way is never cancelled: what it lends would be nobody's."""
+        self._task = asyncio.current_task()
+        backoff = Backoff(self._clock)
+        while not self._stopping:
+            want = await self._interruptible(self._slots.room)
+            if self._stopping or not want:
+                return
+            try:
+                leases = await self._fetch(want)
+            except BrokerUnavailable as error:
+                backoff.failed(logger, "leasing", error)
+                await self._interruptible(backoff.pause)
+                continue
+            backoff.succeeded(logger, "leasing")
+            if leases:
+                await self.admit(leases)
+            else:
+                await self._interruptible(self._wait)
+
+    def stop(self) -> None:
+        """Fetch no more. Work that was already lent still goes its way."""
+        self._stopping = True
+        if self._idle and self._task is not None:
+            self._task.cancel()
+
+    async def _interruptible(self, wait: Callable[[], Any]) -> Any:  # noqa: ANN401 - hands on whatever it waited for
+        self._idle = True
+        try:
+            return await wait()
+        except asyncio.CancelledError:
+            if self._stopping:
+                return None
+            raise
+        finally:
+            self._idle = False
+
+    async def _wait(self) -> None:
+        try:
+            await self._broker.wait(self._queues, IDLE_SECONDS)
+        except BrokerUnavailable:
+            await asyncio.sleep(1.0)  # the next lease call says what is wrong
+
+    async def _fetch(self, want: int) -> list[Lease]:
+        want = min(want, self._broker.traits.batch_limit)
+        request_id = os.urandom(8).hex()
+        request = LeaseRequest(self._crew.owner_id, request_id, self._queues, want, self._seconds, self._by_task)
+        try:
+            return await self._broker.lease(request)
+        except OwnerRetired:
+            logger.warning("%s was declared dead; joining again under a new nonce", self._crew.owner_id)
+            await self._crew.rejoin()
+            return []
+        except BrokerUnavailable as error:
+            if not error.outcome_unknown:
+                raise
+            # The reply was lost, the leases perhaps not: they are ours by request id.
+            return await self._broker.held(self._crew.owner_id, request_id)
+
+    # -- letting in --------------------------------------------------------------------------------
+
+    async def admit(self, leases: Sequence[Lease]) -> None:
+        """Decide for each message of a batch whether it runs."""
+        self._slots.take(len(leases))
+        deliveries = [delivery for delivery in map(Delivery, leases) if self._read(delivery)]
+        deliveries = await self._claim(deliveries)
+        self._crew.admit([delivery for delivery in deliveries if self._is_within_limits(delivery)])
+
+    def _refuse(self, delivery: Delivery, verdict: Verdict) -> bool:
+        self._slots.finish()
+        self._crew.conclude(delivery, verdict)
+        return False
+
+    def _read(self, delivery: Delivery) -> bool:
+        lease = delivery.lease
+        try:
+            message = delivery.message = envelope.decode(lease.envelope)
+        except BodyUndecodable as error:
+            if error.newer:
+                return self._refuse(delivery, _not_for_us(lease, Reason("unknown_task", str(error))))
+            return self._refuse(delivery, Dead(Reason(error.code, f"the message cannot be read: {error}")))
+        delivery.task = self._tasks.get(message.task)
+        if delivery.task is None:
+            text = f"this worker knows no task {message.task!r}; deploy one that does, or delete the message"
+            return self._refuse(delivery, _not_for_us(lease, Reason("unknown_task", text)))
+        return True
+
+    async def _claim(self, deliveries: list[Delivery]) -> list[Delivery]:
+        """Ask the ledger for those that need it; DONE beats every other rule."""
+        exact = self._broker.traits.settles_exactly_once
+        asking = [d for d in deliveries if d.message is not None and (not exact or d.message.key is not None)]
+        if not asking:
+            return deliveries
+        requests = [self._request(d, d.message) for d in asking if d.message is not None]
+        try:
+            answers = await self._ledger.claim(requests)
+        except BrokerUnavailable as error:
+            # Closed by default: without the ledger's word nothing that needs it is run.
+            for delivery in asking:
+                self._refuse(delivery, Returned(1.0, Reason(error.code, f"the ledger is away: {error}")))
+            return [d for d in deliveries if d not in asking]
+        refused = {d for d, answer in zip(asking, answers, strict=True) if not self._let_in(d, answer)}
+        return [d for d in deliveries if d not in refused]
+
+    def _request(self, delivery: Delivery, message: Message) -> ClaimRequest:
+        scope = Scope.of(message)
+        return ClaimRequest(scope, message.id, self._crew.owner_id, delivery.lease.seconds, digest(message))
+
+    def _let_in(self, delivery: Delivery, answer: Fresh | Running | Done | Conflict) -> bool:
+        match answer:
+            case Fresh(token):
+                delivery.token = token
+                delivery.fence = token.fence
+                return True
+            case Done(result, handoffs):
+                return self._refuse(delivery, Duplicate(result, handoffs))
+            case Running(owner, remaining):
+                reason = Reason("running_elsewhere", f"{owner} runs it, for another {remaining:.1f} s at least")
+                return self._refuse(delivery, Returned(max(0.1, remaining), reason))
+            case Conflict(holder):
+                text = f"its key belongs to message {holder}, which has another payload"
+                return self._refuse(delivery, Dead(Reason("key_conflict", text)))
+
+    def _is_within_limits(self, delivery: Delivery) -> bool:
+        counters, message = delivery.lease.counters, delivery.message
+        if counters.lost >= MAX_LOST:
+            text = f"its lease ended unseen {counters.lost} times; look for workers that freeze or lose the network"
+            return self._refuse(delivery, Dead(Reason("max_lost", text)))
+        if message is not None and message.expires_at is not None and self._clock.wall() >= message.expires_at:
+            return self._refuse(delivery, Dead(Reason("expired", "it expired before it was run")))
+        return True
+
+
+def _not_for_us(lease: Lease, reason: Reason) -> Verdict:
+    """For another worker, of a newer deploy perhaps: back with growing delays, and at last put aside."""
+    seen = lease.counters.deliveries
+    if seen >= MAX_UNKNOWN:
+        return Dead(reason)
+    return Returned(min(60.0, 2.0 ** min(seen, 6)), reason)

@@ -1,0 +1,53 @@
+"""From what a handler did to a verdict: pure, the same in the worker and in a child process."""
+
+import traceback
+from collections.abc import Callable
+
+from tenure.errors import PayloadInvalid
+from tenure.message import Message
+from tenure.task import Policy
+from tenure.verdict import Dead, Reason, Reject, Retried, Retry
+
+#: A traceback is kept for people; its end tells most.
+TRACEBACK_LIMIT = 4000
+
+
+def judge_error(
+    error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
+) -> Retried | Dead:
+    """The verdict on attempt number `attempt` (from 1) that ended in `error`."""
+    match error:
+        case Reject():
+            return Dead(Reason("rejected", error.reason), counted=True)
+        case PayloadInvalid():
+            return Dead(Reason("payload_invalid", str(error)))
+        case Retry():
+            reason = Reason("retry", error.reason or "the handler asked for another try")
+            return judge_failure(reason, policy, message, attempt, draw, after=error.after)
+    if isinstance(error, policy.reject_on):
+        return Dead(Reason("rejected", _one_line(error), _traceback(error)), counted=True)
+    return judge_failure(Reason("error", _one_line(error), _traceback(error)), policy, message, attempt, draw)
+
+
+def judge_failure(
+    reason: Reason, policy: Policy, message: Message, attempt: int, draw: Callable[[], float], *,
+    after: float | None = None,
+) -> Retried | Dead:  # fmt: skip
+    """Another try, or the dead letters if this was the last one."""
+    most = message.overrides.max_attempts or policy.retry.max_attempts
+    if attempt >= most:
+        text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
+        return Dead(Reason("max_attempts", text, reason.traceback), counted=True)
+    return Retried(policy.retry.delay_seconds(attempt, draw) if after is None else max(0.0, after), reason)
+
+
+def _one_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _traceback(error: BaseException) -> str:
+    # The first frame is ours; users want theirs.
+    frames = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]

@@ -1,0 +1,74 @@
+"""The link between a handler's context and this worker, for handlers in the same process or a child's parent."""
+
+from typing import Any
+
+from tenure.call import Call, Options
+from tenure.clock import Clock
+from tenure.errors import LeaseLost
+from tenure.record import Progress
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.progress import ProgressWriter
+from tenure.state import Records
+
+
+class Desk:
+    """What all links of a worker share."""
+
+    __slots__ = ("clock", "heartbeat", "progress", "records", "stopping")
+
+    def __init__(self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock) -> None:
+        """Nobody is stopping yet."""
+        self.heartbeat = heartbeat
+        self.records = records
+        self.progress = progress
+        self.clock = clock
+        self.stopping = False
+
+
+class WorkerLink:
+    """Answers one handler; satisfies `tenure.context.Link`."""
+
+    __slots__ = ("_delivery", "_desk")
+
+    def __init__(self, delivery: Delivery, desk: Desk) -> None:
+        """Speak for `delivery`."""
+        self._delivery = delivery
+        self._desk = desk
+
+    @property
+    def deadline(self) -> float:
+        """When the latest lease ends."""
+        return self._desk.heartbeat.deadline(self._delivery)
+
+    @property
+    def lease_lost(self) -> bool:
+        """Whether the message is no longer ours."""
+        return self._delivery.lease_lost
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker wants to end."""
+        return self._desk.stopping
+
+    async def touch(self, seconds: float | None) -> None:
+        """Renew now."""
+        await self._desk.heartbeat.touch_now(self._delivery, seconds)
+
+    def progress(self, progress: Progress) -> None:
+        """Keep for the next write."""
+        self._desk.progress.note(self._delivery, progress)
+
+    async def checkpoint(self, data: bytes) -> None:
+        """Write through: the handler may rely on it when this returns."""
+        if self._delivery.lease_lost or not await self._desk.records.checkpoint(self._delivery.lease, data):
+            msg = f"the lease on {self._delivery.id} is lost; the checkpoint was not kept"
+            raise LeaseLost(msg)
+
+    async def load_checkpoint(self) -> bytes | None:
+        """What an earlier run kept."""
+        return await self._desk.records.load_checkpoint(self._delivery.id)
+
+    def submit(self, call: Call[Any], options: Options) -> str:
+        """Hand on with the ack."""
+        return self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())

@@ -1,0 +1,174 @@
+"""Settling: verdicts collect in an outbox; a flusher seals and settles whatever is there, in one call each.
+
+As soon as one flush returned the next begins, so batches grow with the load by themselves. A lost lease
+settles nothing. While broker or ledger are away verdicts stay in the outbox and their leases with the
+heartbeat; the store's fence decides when it is back.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tenure.broker import Broker
+from tenure.claim import Seal
+from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease
+from tenure.runtime.backoff import Backoff
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.heartbeat import Heartbeat
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.state import Ledger
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Verdict
+
+logger = logging.getLogger("tenure.settling")
+
+#: What `report` is told: the delivery, its verdict, and how the settle ended (None: nothing was settled).
+Report = Callable[[Sequence[tuple[Delivery, Settlement | None]]], None]
+
+
+class Outbox:
+    """Verdicts on their way to the broker."""
+
+    def __init__(
+        self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report
+    ) -> None:
+        """Settle with `broker`, seal with `ledger`, tell `report`."""
+        self._broker = broker
+        self._ledger = ledger
+        self._heartbeat = heartbeat
+        self._report = report
+        self._backoff = Backoff(clock)
+        self._waiting: list[Delivery] = []
+        self._wake = asyncio.Event()
+
+    def put(self, delivery: Delivery, verdict: Verdict) -> None:
+        """Settle this at the next flush."""
+        delivery.verdict = verdict
+        self._waiting.append(delivery)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Flush whatever is there, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            batch, self._waiting = self._waiting, []
+            await self._flush(batch)
+
+    async def _flush(self, batch: list[Delivery]) -> None:
+        limit = self._broker.traits.batch_limit
+        for start in range(0, len(batch), limit):
+            await self._flush_until_done(batch[start : start + limit])
+
+    async def _flush_until_done(self, batch: list[Delivery]) -> None:
+        settlements: dict[Delivery, Settlement] = {}
+        open_ = batch
+        while True:
+            leases = await self._heartbeat.hand_over(open_)
+            mine = [pair for pair in zip(open_, leases, strict=True) if not _is_lost(pair[0])]
+            try:
+                await self._settle(await self._seal(mine), settlements)
+            except BrokerUnavailable as error:
+                mine = [pair for pair in mine if pair[0] not in settlements]
+                self._backoff.failed(logger, f"settling {len(mine)} messages", error)
+                open_ = self._hold_again(mine)
+                await self._backoff.pause()
+                continue
+            self._backoff.succeeded(logger, "settling")
+            self._report([(delivery, settlements.get(delivery)) for delivery in batch])
+            return
+
+    def _hold_again(self, pairs: list[tuple[Delivery, Lease]]) -> list[Delivery]:
+        """Leases must not lapse because of our trouble with one of the two stores: keep beating, from the latest one."""
+        for delivery, lease in pairs:
+            delivery.lease = lease
+        deliveries = [delivery for delivery, _ in pairs]
+        self._heartbeat.hold(deliveries)
+        return deliveries
+
+    # -- seal --------------------------------------------------------------------------------------
+
+    async def _seal(self, pairs: list[tuple[Delivery, Lease]]) -> list[tuple[Delivery, Lease]]:
+        """Ledger first, broker second.
+
+        If we die between the two the message comes back, the ledger answers DONE, and it is only deleted.
+        The other order would do the work twice. Whoever's claim is gone settles nothing.
+        """
+        claimed = [delivery for delivery, _ in pairs if delivery.token is not None]
+        if not claimed:
+            return pairs
+        done = [delivery for delivery in claimed if isinstance(delivery.verdict, Completed)]
+        open_ = [delivery for delivery in claimed if not isinstance(delivery.verdict, Completed)]
+        kept = await self._ledger.seal([_seal_of(delivery) for delivery in done]) if done else []
+        freed = await self._ledger.release([d.token for d in open_ if d.token is not None]) if open_ else []
+        for delivery, ok in zip([*done, *open_], [*kept, *freed], strict=True):
+            delivery.lease_lost = not ok
+        dead = [d.token.scope for d in open_ if d.token is not None and isinstance(d.verdict, Dead) and not d.lease_lost]
+        if dead:
+            await self._ledger.forget(dead)
+        return [pair for pair in pairs if not pair[0].lease_lost]
+
+    # -- settle ------------------------------------------------------------------------------------
+
+    async def _settle(self, pairs: list[tuple[Delivery, Lease]], settlements: dict[Delivery, Settlement]) -> None:
+        """One call for each kind of verdict, all at once; what was settled is kept even if another call fails."""
+        acks: list[tuple[Delivery, Ack]] = []
+        nacks: list[tuple[Delivery, Nack]] = []
+        backs: list[tuple[Delivery, GiveBack]] = []
+        deads: list[tuple[Delivery, DeadLetter]] = []
+        for delivery, lease in pairs:
+            match delivery.verdict:
+                case Completed(result, handoffs) | Duplicate(result, handoffs):
+                    acks.append((delivery, Ack(lease, result, handoffs, delivery.seconds)))
+                case Retried(after, reason):
+                    nacks.append((delivery, Nack(lease, after, reason)))
+                case Returned(after, _):
+                    backs.append((delivery, GiveBack(lease, after)))
+                case Dead(reason, counted):
+                    deads.append((delivery, DeadLetter(lease, reason, counted)))
+        if not self._broker.traits.settles_exactly_once:
+            await self._send_handoffs(acks)
+        broker = self._broker
+        calls = [
+            _each(call, entries, settlements)
+            for call, entries in (
+                (broker.ack, acks), (broker.nack, nacks), (broker.give_back, backs), (broker.dead_letter, deads)
+            )
+            if entries
+        ]  # fmt: skip
+        if len(calls) == 1:
+            await calls[0]
+            return
+        for failure in await asyncio.gather(*calls, return_exceptions=True):
+            if failure is not None:
+                raise failure
+
+    async def _send_handoffs(self, acks: list[tuple[Delivery, Ack]]) -> None:
+        """After the seal, before the ack: a crash in between repeats it, and the ids make one copy of each."""
+        handoffs = [handoff for _, ack in acks for handoff in ack.handoffs]
+        if handoffs:
+            await self._broker.send(handoffs)
+
+
+async def _each(
+    call: Any,  # noqa: ANN401 - one of the broker's four ways to settle
+    entries: list[tuple[Delivery, Any]],
+    settlements: dict[Delivery, Settlement],
+) -> None:
+    answers: list[Settlement] = await call([entry for _, entry in entries])
+    for (delivery, _), answer in zip(entries, answers, strict=True):
+        settlements[delivery] = answer
+
+
+def _is_lost(delivery: Delivery) -> bool:
+    return delivery.lease_lost or isinstance(delivery.verdict, Lost)
+
+
+def _seal_of(delivery: Delivery) -> Seal:
+    verdict, token = delivery.verdict, delivery.token
+    if token is None or not isinstance(verdict, Completed):
+        msg = "only a completed, claimed message can be sealed"
+        raise RuntimeError(msg)
+    return Seal(token, verdict.result, verdict.handoffs)

@@ -1,0 +1,79 @@
+"""A settlement: how an ack, nack, give-back or dead-lettering really ended.
+
+A 200 is no proof on every broker, so the words are chosen to be keepable: `unknown` is said where the
+truth cannot be had, never "success".
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from tenure.lease import Lease
+from tenure.message import Outgoing
+from tenure.verdict import Reason
+
+
+class Outcome(StrEnum):
+    """The ways a settle can end."""
+
+    #: Ours, and gone for good.
+    DELETED = "deleted"
+    #: Ours, and back in its queue.
+    RETURNED = "returned"
+    #: Ours, and now with the dead letters.
+    DEAD = "dead"
+    #: Nothing was changed: the message is not lent to anybody any more.
+    ALREADY_GONE = "already_gone"
+    #: Nothing was changed: somebody else holds it.
+    TAKEN_OVER = "taken_over"
+    #: No answer that can be trusted; the next sighting will tell.
+    UNKNOWN = "unknown"
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """The outcome for one lease, and what it took."""
+
+    outcome: Outcome
+    attempts: int = 1
+    seconds: float = 0.0
+
+    @property
+    def took_effect(self) -> bool:
+        """Whether the message is now where we wanted it."""
+        return self.outcome in _EFFECTIVE
+
+
+_EFFECTIVE = frozenset({Outcome.DELETED, Outcome.RETURNED, Outcome.DEAD})
+
+
+class Ack(msgspec.Struct, frozen=True):
+    """Done: delete it. Where the broker settles exactly once, result and hand-offs commit with it."""
+
+    lease: Lease
+    result: bytes = b""
+    handoffs: tuple[Outgoing, ...] = ()
+    duration_seconds: float | None = None
+
+
+class Nack(msgspec.Struct, frozen=True):
+    """Failed: count an attempt and lend it again after a delay."""
+
+    lease: Lease
+    delay_seconds: float
+    reason: Reason
+
+
+class GiveBack(msgspec.Struct, frozen=True):
+    """Not run: lend it again after a delay, counting nothing."""
+
+    lease: Lease
+    delay_seconds: float = 0.0
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    """Give up: keep it aside with its raw bytes and the reason."""
+
+    lease: Lease
+    reason: Reason
+    #: Whether this end used an attempt.
+    counted: bool = False

@@ -1,0 +1,143 @@
+"""The state ports: four small things that a worker must remember outside itself.
+
+    Ledger   who may run a keyed message, and what is done
+    Records  status, progress and checkpoint of a message
+    Roster   which workers are alive
+    Journal  events, kept in order, for replay
+
+One URL names the place for all four (`State`). Implemented by `adapters/<vendor>/`; held to their word
+by `tenure.testing.conformance`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
+from tenure.event import Event, StoredEvent
+from tenure.lease import Lease
+from tenure.owner import DeadOwner, Owner
+from tenure.record import Progress, Record
+
+
+class Ledger(Protocol):
+    """Claims and done-records. Every word after `claim` is compared with the token: a stale one changes nothing."""
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Ask to run. DONE beats everything; a claim that lapsed, or whose owner is retired, is taken over."""
+        ...
+
+    async def renew(self, tokens: Sequence[Token]) -> list[bool]:
+        """Set each claim's end to now + `token.seconds`. False: it is no longer ours."""
+        ...
+
+    async def release(self, tokens: Sequence[Token]) -> list[bool]:
+        """Let others claim: the attempt failed, or was not made. False: it was no longer ours."""
+        ...
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        """Done. From here on `claim` answers DONE with this result. False: it was no longer ours; nothing was written."""
+        ...
+
+    async def forget(self, scopes: Sequence[Scope]) -> None:
+        """Free keys: the message is dead or cancelled, so the same key may be sent again."""
+        ...
+
+
+class Records(Protocol):
+    """What can be told about a message. Writes carry the lease: those of a stale holder change nothing."""
+
+    async def get(self, id: str) -> Record | None:
+        """Everything known about a message. None: never seen, or forgotten by now."""
+        ...
+
+    async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
+        """Write how far handlers are. False: the holder was stale."""
+        ...
+
+    async def checkpoint(self, lease: Lease, data: bytes) -> bool:
+        """Keep what the next run of this message starts from. False: the holder was stale, nothing was kept."""
+        ...
+
+    async def load_checkpoint(self, id: str) -> bytes | None:
+        """What an earlier run kept. None: nothing."""
+        ...
+
+
+class Roster(Protocol):
+    """Who is alive. An owner is on the roster from `join` until `Broker.retire`."""
+
+    async def join(self, owner: Owner) -> None:
+        """Make presence provable from now on, before the first lease."""
+        ...
+
+    async def beat(self, owner: Owner) -> None:
+        """Say that it is still there, where presence needs saying."""
+        ...
+
+    async def leave(self, owner: Owner) -> None:
+        """Goodbye: what is still held will be returned uncounted."""
+        ...
+
+    async def alive(self) -> list[Owner]:
+        """Everybody on the roster who is not proven dead."""
+        ...
+
+    async def dead(self) -> list[DeadOwner]:
+        """Everybody on the roster who is proven dead, or left; to be handed to `Broker.retire`."""
+        ...
+
+
+class Journal(Protocol):
+    """Events in one order, replayable from any point until they are pruned."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Keep events, in this order."""
+        ...
+
+    async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """The next events after place `after`, oldest first."""
+        ...
+
+    async def last(self) -> int:
+        """The place of the newest event; 0 if there is none."""
+        ...
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """Forget old events; how many."""
+        ...
+
+
+class State(Protocol):
+    """The four ports behind one URL."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Claims and done-records."""
+        ...
+
+    @property
+    def records(self) -> Records:
+        """Status, progress, checkpoints."""
+        ...
+
+    @property
+    def roster(self) -> Roster:
+        """Presence."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """Events."""
+        ...
+
+    async def open(self) -> None:
+        """Connect, and make what must exist."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+    def twin(self) -> "State":
+        """As `Broker.twin`."""
+        ...

@@ -1,0 +1,202 @@
+"""Retiring: what a dead owner held is free at once, and nothing it still says is heard."""
+
+import asyncio
+
+from tenure.broker import Swept
+from tenure.claim import ClaimRequest, Fresh, Running, Scope
+from tenure.errors import OwnerRetired
+from tenure.lease import Lease, LeaseState
+from tenure.message import Counters, MessageState
+from tenure.owner import Owner
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
+from tenure.testing.harness import BROKEN, QUEUE, TASK, Harness
+
+HOUR = 3600.0
+
+
+class Retiring:
+    """What `retire` promises."""
+
+    async def test_everything_an_owner_held_is_free_at_once(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.put_many(12)
+        leases = await _hold(harness, owner, 12)
+        swept = await harness.broker.retire(owner.id, crashed=True)
+        assert sorted(swept.returned) == sorted(lease.id for lease in leases)
+        assert (swept.dead, swept.grace) == ((), False)
+        again = await harness.lease_all(harness.stranger())
+        assert sorted(lease.id for lease in again) == sorted(lease.id for lease in leases)
+
+    async def test_more_than_one_batch_is_returned_in_one_step(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.put_many(130)
+        leases = await _hold(harness, owner, 130)
+        swept = await harness.broker.retire(owner.id, crashed=True)
+        assert len(swept.returned) == len(leases)
+        assert await harness.broker.held(owner.id) == []
+
+    async def test_a_crash_is_counted_as_a_crash(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        lease = await harness.leased(owner)
+        await harness.broker.retire(owner.id, crashed=True)
+        record = await harness.record(lease.id)
+        assert record.counters == Counters(deliveries=1, crashes=1)
+        assert [(one.how, one.owner) for one in record.history] == [("crashed", owner.id)]
+        assert (record.state, record.owner, record.deadline_in) == (MessageState.READY, None, None)
+
+    async def test_an_owner_that_left_counts_nothing(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        lease = await harness.leased(owner)
+        await harness.state.roster.leave(owner)
+        swept = await harness.broker.retire(owner.id, crashed=False)
+        assert swept.returned == (lease.id,)
+        record = await harness.record(lease.id)
+        assert (record.counters, record.history) == (Counters(deliveries=1), ())
+
+    async def test_crashing_again_and_again_never_uses_an_attempt(self, harness: Harness) -> None:
+        message = await harness.put()
+        times = harness.max_attempts + 2
+        for _ in range(times):
+            owner = await harness.owner()
+            await harness.lease_one(owner)
+            swept = await harness.broker.retire(owner.id, crashed=True)
+            assert (swept.returned, swept.dead) == ((message.id,), ())
+        assert (await harness.record(message.id)).counters == Counters(deliveries=times, crashes=times)
+
+    async def test_what_others_hold_is_left_alone(self, harness: Harness) -> None:
+        dead, alive = await harness.owner("one"), await harness.owner("two")
+        await harness.put_many(2)
+        gone, kept = await harness.lease_one(dead), await harness.lease_one(alive)
+        before = await harness.record(kept.id)
+        assert (await harness.broker.retire(dead.id, crashed=True)).returned == (gone.id,)
+        assert await harness.record(kept.id) == before
+
+    async def test_a_retired_owner_is_lent_nothing_more(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=True)
+        await harness.put()
+        assert await _is_banned(harness, owner)
+        assert len(await harness.lease(harness.stranger())) == 1
+
+    async def test_a_retired_owner_is_refused_even_if_there_is_nothing_to_lend(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=False)
+        assert await _is_banned(harness, owner)
+
+    async def test_a_new_boot_of_a_retired_owner_is_welcome(self, harness: Harness) -> None:
+        owner = await harness.owner("worker-1")
+        await harness.broker.retire(owner.id, crashed=True)
+        again = await harness.owner("worker-1")
+        lease = await harness.leased(again)
+        assert lease.owner == again.id
+
+    async def test_a_late_command_of_a_retired_owner_changes_nothing(self, harness: Harness) -> None:
+        harness.need("receipts_fence")
+        owner = await harness.owner()
+        lease = await harness.leased(owner)
+        await harness.broker.retire(owner.id, crashed=True)
+        before = await harness.record(lease.id)
+        (touched,) = await harness.broker.touch([lease])
+        assert touched.state == LeaseState.LOST
+        settlements = [
+            *await harness.broker.ack([Ack(lease)]),
+            *await harness.broker.nack([Nack(lease, 0.0, BROKEN)]),
+            *await harness.broker.give_back([GiveBack(lease)]),
+            *await harness.broker.dead_letter([DeadLetter(lease, BROKEN)]),
+        ]
+        assert [one.outcome for one in settlements] == [Outcome.ALREADY_GONE] * 4
+        assert await harness.record(lease.id) == before
+
+    async def test_retiring_knows_no_grace(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        lease = await harness.leased(owner, seconds=HOUR)
+        await harness.advance(harness.sweep_interval_seconds * 10, sweeping=False)
+        assert (await harness.broker.retire(owner.id, crashed=True)).returned == (lease.id,)
+        assert (await harness.lease_one(harness.stranger())).id == lease.id
+
+    async def test_retiring_twice_counts_once(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        lease = await harness.leased(owner)
+        await harness.broker.retire(owner.id, crashed=True)
+        assert await harness.broker.retire(owner.id, crashed=True) == Swept()
+        assert (await harness.record(lease.id)).counters == Counters(deliveries=1, crashes=1)
+
+    async def test_retirements_at_once_count_once(self, harness: Harness) -> None:
+        second, owner = await harness.second(), await harness.owner()
+        lease = await harness.leased(owner)
+        brokers = [harness.broker, second, harness.broker, second]
+        swept = await asyncio.gather(*(broker.retire(owner.id, crashed=True) for broker in brokers))
+        assert sum(one.moved for one in swept) == 1
+        assert (await harness.record(lease.id)).counters == Counters(deliveries=1, crashes=1)
+
+    async def test_an_owner_that_never_joined_can_be_retired(self, harness: Harness) -> None:
+        owner = harness.new_owner()
+        lease = await harness.leased(owner)
+        assert (await harness.broker.retire(owner.id, crashed=True)).returned == (lease.id,)
+        assert await _is_banned(harness, owner)
+
+    async def test_a_retired_owner_is_off_the_roster(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.kill(owner)
+        await harness.broker.retire(owner.id, crashed=True)
+        assert owner.id not in {one.id for one in await harness.state.roster.alive()}
+        assert owner.id not in {one.owner.id for one in await harness.state.roster.dead()}
+
+    async def test_retiring_releases_the_claims(self, harness: Harness) -> None:
+        owner, other = await harness.owner("one"), await harness.owner("two")
+        scope = Scope(QUEUE, TASK, "invoice-7")
+        (first,) = await harness.state.ledger.claim([ClaimRequest(scope, "a", owner.id, HOUR, "same")])
+        assert isinstance(first, Fresh)
+        (busy,) = await harness.state.ledger.claim([ClaimRequest(scope, "a", other.id, HOUR, "same")])
+        assert isinstance(busy, Running)
+        await harness.broker.retire(owner.id, crashed=True)
+        (second,) = await harness.state.ledger.claim([ClaimRequest(scope, "a", other.id, HOUR, "same")])
+        assert isinstance(second, Fresh)
+        assert second.token.fence > first.token.fence
+
+    async def test_of_a_retirement_and_an_ack_at_once_one_wins(self, harness: Harness) -> None:
+        harness.need("receipts_fence")
+        second = await harness.second()
+        for turn in range(6):
+            owner = await harness.owner()
+            lease = await harness.leased(owner, queue=f"queue-{turn}")
+            retire, ack = second.retire(owner.id, crashed=True), harness.broker.ack([Ack(lease)])
+            if turn % 2:
+                swept, (settlement,) = await asyncio.gather(retire, ack)
+            else:
+                (settlement,), swept = await asyncio.gather(ack, retire)
+            state = await harness.state_of(lease.id)
+            if settlement.outcome == Outcome.DELETED:
+                assert (state, swept.returned) == (MessageState.COMPLETED, ())
+            else:
+                assert settlement.outcome == Outcome.ALREADY_GONE
+                assert (state, swept.returned) == (MessageState.READY, (lease.id,))
+
+    async def test_of_a_retirement_and_a_lease_at_once_nothing_stays_held(self, harness: Harness) -> None:
+        second = await harness.second()
+        for turn in range(6):
+            owner = await harness.owner()
+            message = await harness.put(queue=f"queue-{turn}")
+            lease = harness.broker.lease(harness.request(owner, queues=(message.queue,)))
+            retire = second.retire(owner.id, crashed=True)
+            acts = (retire, lease) if turn % 2 else (lease, retire)
+            answers = await asyncio.gather(*acts, return_exceptions=True)
+            errors = [one for one in answers if isinstance(one, BaseException)]
+            assert all(isinstance(error, OwnerRetired) for error in errors), errors
+            assert await harness.broker.held(owner.id) == []
+            assert await harness.state_of(message.id) == MessageState.READY
+
+
+async def _hold(harness: Harness, owner: Owner, count: int) -> list[Lease]:
+    leases: list[Lease] = []
+    while len(leases) < count:
+        leases += await harness.lease(owner, min(10, count - len(leases)), seconds=HOUR)
+    return leases
+
+
+async def _is_banned(harness: Harness, owner: Owner) -> bool:
+    try:
+        await harness.lease(owner)
+    except OwnerRetired:
+        return True
+    return False

@@ -1,0 +1,77 @@
+"""Runs suites without pytest: each test in a fresh harness, on a fresh virtual loop.
+
+A suite is a plain class; each `test_…` method is one promise, named as a sentence, and gets a `Harness`.
+This is how the suites are tested themselves (`tenure.testing.faulty`); adapters use pytest:
+
+    @pytest.fixture
+    def harness() -> MyHarness:
+        return MyHarness()
+
+    globals().update(pytest_classes())
+"""
+
+import inspect
+import traceback
+import unittest
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from tenure.testing.harness import Harness
+from tenure.testing.virtual import run_virtual
+
+Suite = type[Any]
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A promise that was not kept."""
+
+    suite: str
+    test: str
+    error: str
+    traceback: str
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.suite}.{self.test}: {self.error}"
+
+
+def tests_of(suite: Suite) -> list[str]:
+    """The names of a suite's tests, in the order in which they are written."""
+    return [name for name, value in vars(suite).items() if name.startswith("test_") and inspect.isfunction(value)]
+
+
+def run_suites(
+    suites: Suite | Iterable[Suite], factory: Callable[[], Harness], *, stop_at_first: bool = False
+) -> list[Failure]:
+    """Run every test and tell which failed. What does not apply to this broker counts as kept."""
+    failures: list[Failure] = []
+    for suite in [suites] if isinstance(suites, type) else suites:
+        for failure in _run(suite, factory):
+            failures.append(failure)
+            if stop_at_first:
+                return failures
+    return failures
+
+
+def _run(suite: Suite, factory: Callable[[], Harness]) -> Iterator[Failure]:
+    for test in tests_of(suite):
+        harness = factory()
+        try:
+            run_virtual(_call(suite, test, harness), harness.clock)
+        except unittest.SkipTest:
+            continue
+        except Exception as error:  # noqa: BLE001 - whatever a broker raises, it is a failed test
+            said = str(error).partition("\n")[0] or type(error).__name__
+            yield Failure(suite.__name__, test, said, "".join(traceback.format_exception(error)))
+
+
+async def _call(suite: Suite, test: str, harness: Harness) -> None:
+    async with harness:
+        await getattr(suite(), test)(harness)
+
+
+def pytest_classes(suites: Iterable[Suite]) -> dict[str, Suite]:
+    """The suites under names that pytest collects, for `globals().update(…)` in a test module."""
+    return {f"Test{suite.__name__}": suite for suite in suites}

@@ -1,0 +1,120 @@
+"""Virtual time: an event loop in which waiting costs nothing.
+
+When every task of the loop waits, the loop jumps to the next timer instead of sleeping. So
+`await asyncio.sleep(3600)` takes microseconds, everything else that falls due within that hour runs at
+its proper moment, and a run is the same every time. Threads are waited for in real time: the loop never
+jumps while one is at work (`run_in_executor`, and whatever is registered with `watch`).
+"""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+#: 2026-01-01T00:00:00Z, so that wall times in failures are readable.
+WALL_EPOCH = 1_767_225_600.0
+
+
+class VirtualClock:
+    """A clock that moves only when its loop jumps, or when a test says so."""
+
+    def __init__(self) -> None:
+        """Start at a round moment."""
+        self.now = 1000.0
+        self._wall_offset = WALL_EPOCH
+
+    def monotonic(self) -> float:
+        """Virtual seconds."""
+        return self.now
+
+    def wall(self) -> float:
+        """Virtual Unix seconds; `set_wall_back` and forward moves show here only."""
+        return self.now + self._wall_offset
+
+    def boot_id(self) -> str:
+        """Virtual time has one boot."""
+        return "virtual"
+
+    def move_wall(self, seconds: float) -> None:
+        """Let the wall clock jump, as NTP or an operator would; monotonic time does not notice."""
+        self._wall_offset += seconds
+
+
+class NothingToWaitFor(RuntimeError):
+    """Every task waits for something that can never happen."""
+
+
+class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+    """Looks at real file descriptors, but lets time pass virtually."""
+
+    #: How long a silent real wait may last when no timer is set at all, in real seconds.
+    patience = 10.0
+
+    def __init__(self, clock: VirtualClock, busy: Callable[[], bool]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._busy = busy
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        events: list[Any] = super().select(0)
+        if events or (timeout is not None and timeout <= 0):
+            return events
+        while self._busy():
+            # A thread hands its result over *before* it stops being busy, and that wakes us here.
+            events = super().select(0.02)
+            if events:
+                return events
+        events = super().select(0)
+        if events:
+            return events
+        if timeout is None:
+            events = super().select(self.patience)
+            if not events:
+                msg = "every task waits, and no timer, thread or file descriptor will wake any of them"
+                raise NothingToWaitFor(msg)
+            return events
+        self._clock.now += timeout
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop on a `VirtualClock`."""
+
+    def __init__(self, clock: VirtualClock | None = None) -> None:
+        """Run on `clock`, or on a new one."""
+        self.clock = clock or VirtualClock()
+        self._watched: list[Callable[[], bool]] = []
+        self._in_threads = 0
+        super().__init__(_Selector(self.clock, self._is_busy))
+
+    def time(self) -> float:
+        """Virtual seconds."""
+        return self.clock.now
+
+    def watch(self, busy: Callable[[], bool]) -> None:
+        """Do not jump while `busy()` is true. It must turn false only after the result was handed to the loop."""
+        self._watched.append(busy)
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """As ever, but time stands still until the thread is done."""
+        future: asyncio.Future[Any] = super().run_in_executor(executor, func, *args)  # type: ignore[arg-type]
+        self._in_threads += 1
+        future.add_done_callback(self._thread_done)
+        return future
+
+    def _thread_done(self, _future: asyncio.Future[Any]) -> None:
+        self._in_threads -= 1
+
+    def _is_busy(self) -> bool:
+        return self._in_threads > 0 or any(busy() for busy in self._watched)
+
+
+def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock | None = None) -> T:
+    """Run a coroutine to its end in virtual time."""
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
+        return runner.run(main)

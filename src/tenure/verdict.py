@@ -1,0 +1,80 @@
+"""A verdict: how the run of one message ended, decided before anything is settled.
+
+Handlers return a plain result, or *raise* `Retry` or `Reject`; everything else they raise is an error.
+The worker turns that into one of the values below, and `runtime/settling.py` carries it out.
+"""
+
+import msgspec
+
+from tenure.message import Outgoing
+
+
+class Retry(Exception):  # noqa: N818 - not an error: it is what a handler says
+    """Raised by a handler: not now; run me again after `after` seconds (default: the task's backoff)."""
+
+    def __init__(self, after: float | None = None, reason: str = "") -> None:
+        """Say when to come back, and why (shown in the message's history)."""
+        super().__init__(reason or "retry asked for")
+        self.after = after
+        self.reason = reason
+
+
+class Reject(Exception):  # noqa: N818 - not an error: it is what a handler says
+    """Raised by a handler: this message can never succeed; put it with the dead letters now."""
+
+    def __init__(self, reason: str) -> None:
+        """Say why; people read it beside the dead letter."""
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why an attempt failed or a message died: a code for machines, a sentence for people."""
+
+    code: str
+    text: str
+    #: The traceback, shortened; empty where there is none.
+    traceback: str = ""
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """The handler returned. `result` is JSON, `handoffs` go out with the ack."""
+
+    result: bytes
+    handoffs: tuple[Outgoing, ...] = ()
+
+
+class Retried(msgspec.Struct, frozen=True):
+    """The attempt counts as failed; the message comes back after a delay."""
+
+    after_seconds: float
+    reason: Reason
+
+
+class Dead(msgspec.Struct, frozen=True):
+    """The message goes to the dead letters, with its reason and its raw bytes."""
+
+    reason: Reason
+    #: Whether a handler ended in error (and so used an attempt), or it never ran.
+    counted: bool = False
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """Given back uncounted: we are stopping, it runs elsewhere, or this worker does not know its task."""
+
+    after_seconds: float
+    reason: Reason
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """The ledger knows it as done: it is only deleted. `handoffs` may not have gone out before the crash."""
+
+    result: bytes = b"null"
+    handoffs: tuple[Outgoing, ...] = ()
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """The lease was lost while it ran: nothing is settled."""
+
+
+Verdict = Completed | Retried | Dead | Returned | Duplicate | Lost

@@ -14,7 +14,7 @@ import asyncio
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
@@ -95,11 +95,11 @@ class Tenure:
     @overload
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
-    def task(self, function: Any = None, /, **options: Unpack[TaskOptions]) -> Any:
+    def task(self, function: Any = None, /, **options: Any) -> Any:
         """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`."""
         if function is not None:
-            return self._register(function, options)
-        return lambda later: self._register(later, options)
+            return self._register(function, {})
+        return lambda later: self._register(later, cast("TaskOptions", options))
 
     def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
         unknown = options.keys() - TaskOptions.__annotations__.keys()
@@ -132,9 +132,13 @@ class Tenure:
     @overload
     async def submit(self, call: Call[R], /, **options: Unpack[Options]) -> Handle[R]: ...
     @overload
-    async def submit(self, call: str, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]) -> Handle[Any]: ...  # noqa: E501
+    async def submit(
+        self, call: str, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
+    ) -> Handle[Any]: ...  # noqa: E501
 
-    async def submit(self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]) -> Handle[Any]:  # noqa: E501
+    async def submit(
+        self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
+    ) -> Handle[Any]:  # noqa: E501
         """Send one message: a bound call, or a task's name and its payload. Returns when it cannot be lost any more."""
         if isinstance(call, str):
             call = self._call_by_name(call, payload)
@@ -246,8 +250,7 @@ class Tenure:
         try:
             await asyncio.shield(self._opening)
         finally:
-            if self._opening is not None and self._opening.done():
-                self._opening = None
+            self._opening = None
 
     async def _open(self) -> None:
         await self._broker.open()
@@ -261,7 +264,7 @@ class Tenure:
             await self._state.close()
             await self._broker.close()
 
-    async def __aenter__(self) -> "Tenure":
+    async def __aenter__(self) -> Self:
         """Open."""
         await self.open()
         return self

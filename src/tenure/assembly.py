@@ -28,12 +28,12 @@ def connect(url: str, *, clock: Clock) -> Backend:
     parts = urlsplit(url)
     match parts.scheme:
         case "sqlite":
-            from tenure.adapters import sqlite  # noqa: PLC0415 - only who asks for it pays for it
+            from tenure.adapters import sqlite
 
             path, options = _sqlite(url, parts)
             return sqlite.connect(path, clock=clock, **options)  # type: ignore[arg-type]
         case "memory":
-            from tenure.adapters import memory  # noqa: PLC0415
+            from tenure.adapters import memory
 
             return memory.connect(parts.netloc + parts.path, clock=clock)
         case scheme if scheme in _EXTRAS:

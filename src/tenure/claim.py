@@ -25,7 +25,9 @@ class Scope(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, message: Message) -> "Scope":
         """The scope that `message` belongs to."""
-        return cls(message.queue, message.task, message.key or f"id:{message.id}", message.generation)
+        # The prefix keeps a user's key apart from every id.
+        key = f"id:{message.id}" if message.key is None else f"key:{message.key}"
+        return cls(message.queue, message.task, key, message.generation)
 
 
 def digest(message: Message) -> str:

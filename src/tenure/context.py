@@ -74,7 +74,7 @@ class _Shared:
 
     __slots__ = ("_link", "attempt", "fence", "message", "state")
 
-    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any) -> None:  # noqa: ANN401
+    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any) -> None:
         #: The message that is being run.
         self.message = message
         #: 1 for the first run; counts failed attempts, not deliveries.
@@ -133,13 +133,13 @@ class Context(_Shared):
         """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
         await self._link.touch(seconds)
 
-    async def checkpoint(self, value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+    async def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""
         await self._link.checkpoint(msgspec.json.encode(value))
 
-    async def last_checkpoint(self, type: type[T] = object) -> T | None:  # type: ignore[assignment]
+    async def last_checkpoint(self, kind: type[T] = object) -> T | None:  # type: ignore[assignment]
         """What an earlier run kept; None: nothing."""
-        return _decode(await self._link.load_checkpoint(), type)
+        return _decode(await self._link.load_checkpoint(), kind)
 
     def once(self, tx: "Transaction", effect: str = "") -> bool:
         """True the first time, in your own open transaction: do the effect in it, and commit both together.
@@ -160,7 +160,7 @@ class SyncContext(_Shared):
 
     __slots__ = ("_loop",)
 
-    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any,  # noqa: ANN401
+    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any,
                  loop: asyncio.AbstractEventLoop) -> None:  # fmt: skip
         """As `Context`, with the loop on which the link lives."""
         super().__init__(message, attempt, fence, link, state)
@@ -170,13 +170,13 @@ class SyncContext(_Shared):
         """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
         self._wait(self._link.touch(seconds))
 
-    def checkpoint(self, value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+    def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""
         self._wait(self._link.checkpoint(msgspec.json.encode(value)))
 
-    def last_checkpoint(self, type: type[T] = object) -> T | None:  # type: ignore[assignment]
+    def last_checkpoint(self, kind: type[T] = object) -> T | None:  # type: ignore[assignment]
         """What an earlier run kept; None: nothing."""
-        return _decode(self._wait(self._link.load_checkpoint()), type)
+        return _decode(self._wait(self._link.load_checkpoint()), kind)
 
     def once(self, tx: "Transaction", effect: str = "") -> bool:
         """As `Context.once`."""

@@ -150,7 +150,7 @@ class SchemaTooNew(BrokerError):
 
 
 class OwnerRetired(BrokerError):
-    """This worker boot was declared dead and its messages were returned; it must join again under a new nonce."""
+    """The worker's boot was declared dead and its messages were returned; it must join again under a new nonce."""
 
     code = "owner_retired"
 

@@ -32,7 +32,7 @@ class OnceKey(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, message: Message, effect: str, fence: int) -> "OnceKey":
-        """Named by the message's key where it has one, so that a second message under the same key counts as the same."""
+        """Named by the key where there is one, so that a second message under the same key counts as the same."""
         name = message.key or f"id:{message.id}"
         parts = (message.queue, message.task, name, str(message.generation), effect)
         return cls(hashlib.sha256("\x1f".join(parts).encode()).hexdigest(), message.id, fence)
@@ -41,7 +41,7 @@ class OnceKey(msgspec.Struct, frozen=True):
 class Transaction(Protocol):
     """A DB-API connection or cursor with an open (or implicit) transaction."""
 
-    def execute(self, sql: str, /) -> Any:  # noqa: ANN401 - drivers differ
+    def execute(self, sql: str, /) -> Any:
         """Run one statement."""
         ...
 
@@ -49,7 +49,7 @@ class Transaction(Protocol):
 class AsyncTransaction(Protocol):
     """A connection whose `execute` is awaited."""
 
-    async def execute(self, sql: str, /) -> Any:  # noqa: ANN401 - drivers differ
+    async def execute(self, sql: str, /) -> Any:
         """Run one statement."""
         ...
 
@@ -74,7 +74,7 @@ def _insert(key: OnceKey) -> str:
     return f"INSERT INTO {TABLE} (effect, message_id, fence) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608
 
 
-def _count(answer: Any, tx: Any) -> int:  # noqa: ANN401 - drivers differ
+def _count(answer: Any, tx: Any) -> int:
     """Rows inserted: a cursor's rowcount, or asyncpg's status word `INSERT 0 1`."""
     if isinstance(answer, str):
         return int(answer.rsplit(" ", 1)[-1])

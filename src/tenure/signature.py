@@ -52,7 +52,7 @@ class Signature:
             raise PayloadInvalid(self._sentence(f"no parameter named {', '.join(sorted(unknown))}"))
         return self.payload(payload)
 
-    def payload(self, payload: Any) -> msgspec.Raw:  # noqa: ANN401 - anything JSON can say
+    def payload(self, payload: Any) -> msgspec.Raw:
         """Encode a payload given as a mapping, and check that the handler could take it."""
         try:
             raw = self._result_encoder.encode(payload)
@@ -73,7 +73,7 @@ class Signature:
             return values, {}
         return values[:count], dict(zip(self._names[count:], values[count:], strict=True))
 
-    def encode_result(self, result: Any) -> bytes:  # noqa: ANN401 - whatever a handler returns
+    def encode_result(self, result: Any) -> bytes:
         """The result as JSON; raises TypeError where it has no JSON form."""
         return self._result_encoder.encode(result)
 
@@ -108,7 +108,7 @@ def _refuse_star(parameter: inspect.Parameter, name: str) -> None:
         raise BadTask(msg)
 
 
-def _field(parameter: inspect.Parameter, hints: dict[str, Any]) -> Any:  # noqa: ANN401 - defstruct's own shape
+def _field(parameter: inspect.Parameter, hints: dict[str, Any]) -> Any:
     kind = hints.get(parameter.name, Any)
     if parameter.default is inspect.Parameter.empty:
         return (parameter.name, kind)
@@ -118,7 +118,7 @@ def _field(parameter: inspect.Parameter, hints: dict[str, Any]) -> Any:  # noqa:
     return (parameter.name, kind, msgspec.field(default_factory=lambda: default))
 
 
-def _decode_hook(kind: Any, value: Any) -> Any:  # noqa: ANN401 - msgspec's hook
+def _decode_hook(kind: Any, value: Any) -> Any:
     """Types that check themselves (pydantic's models do)."""
     validate = getattr(kind, "model_validate", None)
     if validate is None:
@@ -127,7 +127,7 @@ def _decode_hook(kind: Any, value: Any) -> Any:  # noqa: ANN401 - msgspec's hook
     return validate(value)
 
 
-def _encode_hook(value: Any) -> Any:  # noqa: ANN401 - msgspec's hook
+def _encode_hook(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if dump is None:
         msg = f"{type(value).__name__} has no JSON form"

@@ -31,11 +31,17 @@ class Ledger(Protocol):
         ...
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """Let others claim: the attempt failed, or was not made. False: it was no longer ours."""
+        """Let others claim: the attempt failed, or was not made. False: it was no longer ours.
+
+        Repeated before anybody else claimed, it answers True again.
+        """
         ...
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Done. From here on `claim` answers DONE with this result. False: it was no longer ours; nothing was written."""
+        """Done. From here on `claim` answers DONE with this result. False: no longer ours; nothing was written.
+
+        Repeated with the same token, as after a lost reply, it answers True again.
+        """
         ...
 
     async def forget(self, scopes: Sequence[Scope]) -> None:

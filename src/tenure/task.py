@@ -88,7 +88,7 @@ class Task(Generic[P, R]):
         self.__module__ = function.__module__
         self.__wrapped__ = function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the handler's own
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the handler itself, without a queue."""
         return self.function(*args, **kwargs)
 
@@ -138,5 +138,3 @@ def _runs_in(wanted: str | None, signature: Signature, name: str) -> RunsIn:
         msg = f"task {name}: {kind} or in a process, not in a {wanted}"
         raise BadTask(msg)
     return where
-
-

@@ -9,7 +9,7 @@ import msgspec
 from tenure.message import Outgoing
 
 
-class Retry(Exception):  # noqa: N818 - not an error: it is what a handler says
+class Retry(Exception):
     """Raised by a handler: not now; run me again after `after` seconds (default: the task's backoff)."""
 
     def __init__(self, after: float | None = None, reason: str = "") -> None:
@@ -19,7 +19,7 @@ class Retry(Exception):  # noqa: N818 - not an error: it is what a handler says
         self.reason = reason
 
 
-class Reject(Exception):  # noqa: N818 - not an error: it is what a handler says
+class Reject(Exception):
     """Raised by a handler: this message can never succeed; put it with the dead letters now."""
 
     def __init__(self, reason: str) -> None:

@@ -99,16 +99,23 @@ class Handling:
         if task.runs_in is RunsIn.LOOP:
             if task.signature.wants_context:
                 link = self._make_link(delivery)
-                positional = (Context(message, delivery.attempt, delivery.fence, link, self.state), *positional)
+                positional = (
+                    Context(message, delivery.attempt, delivery.fence, link, self.state),
+                    *positional,
+                )
             result = await task.function(*positional, **keywords)
         else:
             result = await self._run_in_thread(delivery, message, task, positional, keywords)
         return Completed(task.signature.encode_result(result), tuple(delivery.handoffs))
 
     async def _run_in_thread(
-        self, delivery: Delivery, message: Message, task: Task[..., Any],
-        positional: tuple[Any, ...], keywords: dict[str, Any],
-    ) -> Any:  # noqa: ANN401 - the handler's own  # fmt: skip
+        self,
+        delivery: Delivery,
+        message: Message,
+        task: Task[..., Any],
+        positional: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
         if task.signature.wants_context:
             link = self._make_link(delivery)
             context = SyncContext(message, delivery.attempt, delivery.fence, link, self.state, self._loop)

@@ -46,7 +46,17 @@ class BeatStats(msgspec.Struct, frozen=True):
 class _Held:
     """One lease in our keeping."""
 
-    __slots__ = ("delivery", "due", "ends", "extended", "extensions", "last_error", "lease", "touch", "waiters")
+    __slots__ = (
+        "delivery",
+        "due",
+        "ends",
+        "extended",
+        "extensions",
+        "last_error",
+        "lease",
+        "touch",
+        "waiters",
+    )
 
     def __init__(self, delivery: Delivery, due: float, ends: float) -> None:
         self.delivery = delivery
@@ -210,7 +220,7 @@ class Heartbeat:
         lost: list[_Held] = []
         for held, answer in zip(due, answers, strict=True):
             # Where a claim exists it is the lease; the broker's own timer only decides on redelivery.
-            mine = claims[held] if held in claims else answer.state is LeaseState.HELD
+            mine = claims.get(held, answer.state is LeaseState.HELD)
             if mine:
                 self._extend(held, answer, now)
             else:

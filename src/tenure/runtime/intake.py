@@ -75,7 +75,9 @@ class Intake:
         self._tasks = tasks
         self._seconds = lease_seconds
         self._by_task = {
-            name: task.policy.lease.seconds for name, task in tasks.items() if task.policy.lease.seconds != lease_seconds
+            name: task.policy.lease.seconds
+            for name, task in tasks.items()
+            if task.policy.lease.seconds != lease_seconds
         }
         self._stopping = False
         self._idle = False
@@ -109,7 +111,7 @@ class Intake:
         if self._idle and self._task is not None:
             self._task.cancel()
 
-    async def _interruptible(self, wait: Callable[[], Any]) -> Any:  # noqa: ANN401 - hands on whatever it waited for
+    async def _interruptible(self, wait: Callable[[], Any]) -> Any:
         self._idle = True
         try:
             return await wait()

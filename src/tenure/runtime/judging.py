@@ -47,7 +47,9 @@ def _one_line(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    # The first frame is ours; users want theirs.
-    frames = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    # The first frames are ours; users want theirs.
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("tenure."):
+        frames = frames.tb_next
     text = "".join(traceback.format_exception(type(error), error, frames))
     return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]

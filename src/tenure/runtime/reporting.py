@@ -53,9 +53,7 @@ def log(delivery: Delivery, settlement: Settlement | None) -> None:
             logger.debug("%s: done", _name(delivery))
 
 
-def _event(
-    kind: EventKind, delivery: Delivery, owner: str, at: float, data: dict[str, object] | None = None
-) -> Event:
+def _event(kind: EventKind, delivery: Delivery, owner: str, at: float, data: dict[str, object] | None = None) -> Event:
     task = delivery.message.task if delivery.message is not None else None
     seconds = delivery.seconds
     rounded = None if seconds is None else round(seconds, 6)

@@ -31,9 +31,7 @@ Report = Callable[[Sequence[tuple[Delivery, Settlement | None]]], None]
 class Outbox:
     """Verdicts on their way to the broker."""
 
-    def __init__(
-        self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report
-    ) -> None:
+    def __init__(self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report) -> None:
         """Settle with `broker`, seal with `ledger`, tell `report`."""
         self._broker = broker
         self._ledger = ledger
@@ -105,7 +103,9 @@ class Outbox:
         freed = await self._ledger.release([d.token for d in open_ if d.token is not None]) if open_ else []
         for delivery, ok in zip([*done, *open_], [*kept, *freed], strict=True):
             delivery.lease_lost = not ok
-        dead = [d.token.scope for d in open_ if d.token is not None and isinstance(d.verdict, Dead) and not d.lease_lost]
+        dead = [
+            d.token.scope for d in open_ if d.token is not None and isinstance(d.verdict, Dead) and not d.lease_lost
+        ]
         if dead:
             await self._ledger.forget(dead)
         return [pair for pair in pairs if not pair[0].lease_lost]
@@ -153,7 +153,7 @@ class Outbox:
 
 
 async def _each(
-    call: Any,  # noqa: ANN401 - one of the broker's four ways to settle
+    call: Any,
     entries: list[tuple[Delivery, Any]],
     settlements: dict[Delivery, Settlement],
 ) -> None:

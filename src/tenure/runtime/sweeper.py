@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 from tenure.broker import Broker, SweepRequest, Swept
 from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.owner import DeadOwner, Owner
 from tenure.runtime.backoff import Backoff
-from tenure.errors import BrokerUnavailable
 from tenure.state import Roster
 
 logger = logging.getLogger("tenure.sweeper")

@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -88,7 +88,7 @@ class Worker:
 
     # -- the public side ---------------------------------------------------------------------------
 
-    async def __aenter__(self) -> "Worker":
+    async def __aenter__(self) -> Self:
         """Start."""
         await self.start()
         return self
@@ -181,7 +181,7 @@ class Worker:
         jobs = [self._heartbeat.run, self._sweeper.run, watch_roster]
         return [*jobs, self._watchdog.run] if self._options.own_thread else jobs
 
-    async def _enter_lifespan(self) -> Any:  # noqa: ANN401 - whatever the app yields
+    async def _enter_lifespan(self) -> Any:
         return await self._stack.enter_async_context(self._lifespan()) if self._lifespan else None
 
     def _new_owner(self) -> Owner:
@@ -234,7 +234,7 @@ class Worker:
     def _publish(self, events: Sequence[Event]) -> None:
         self._bus.publish(events)
 
-    def _call_soon(self, function: Callable[..., None], *args: Any) -> None:  # noqa: ANN401 - handed on
+    def _call_soon(self, function: Callable[..., None], *args: Any) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
 

@@ -34,12 +34,18 @@ class MemoryLedger:
         row = self._store.keys.register(request.scope, request.id, request.digest)
         if row.state is RowState.DONE:
             return Done(row.result, row.handoffs)
-        if row.state is RowState.RUNNING and row.until >= now and row.owner not in self._store.members.banned:
+        if self._is_run_by_another(row, request, now):
             return Running(row.owner, row.until - now)
         fence = self._store.next_fence()
         token = Token(request.scope, request.id, request.owner, fence, request.seconds)
         self._store.keys.run(row, token, now + request.seconds)
         return Fresh(token)
+
+    def _is_run_by_another(self, row: Row, request: ClaimRequest, now: float) -> bool:
+        """An owner that asks again for the same message lost the first answer: it does not run it yet."""
+        if row.state is not RowState.RUNNING or row.until < now or row.owner in self._store.members.banned:
+            return False
+        return (row.owner, row.runner) != (request.owner, request.id)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
         """Set each claim's end to now + `token.seconds`."""
@@ -60,10 +66,12 @@ class MemoryLedger:
 
     def _release(self, token: Token) -> bool:
         row = self._row_under(token)
-        if row is None:
-            return False
-        self._store.keys.release(row)
-        return True
+        if row is not None:
+            self._store.keys.release(row)
+            return True
+        # Repeated after a lost reply: still free, and nobody claimed in between.
+        row = self._store.keys.get(token.scope)
+        return row is None or (row.state is RowState.SENT and row.fence == token.fence)
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         """Done, with result and hand-offs."""
@@ -73,7 +81,9 @@ class MemoryLedger:
     def _seal(self, seal: Seal, now: float) -> bool:
         row = self._row_under(seal.token)
         if row is None:
-            return False
+            # Repeated after a lost reply: it is this very claim that is done.
+            known = self._store.keys.get(seal.token.scope)
+            return known is not None and known.state is RowState.DONE and known.fence == seal.token.fence
         row.handoffs = seal.handoffs
         self._store.keys.finish(row, seal.result, now=now, wall=self._store.clock.wall())
         return True

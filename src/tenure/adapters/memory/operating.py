@@ -54,7 +54,8 @@ def delete(store: Store, ids: Sequence[str], now: float) -> list[str]:
         entry = store.entries.get(id)
         if entry is None or entry.state not in _DELETABLE:
             continue
-        store.keys.free(entry.scope, entry.id)
+        if store.traits.settles_exactly_once:
+            store.keys.free(entry.scope, entry.id)
         entry.finished_at = store.clock.wall()
         entry.envelope, entry.progress, entry.checkpoint = b"", None, None
         store.place(entry, MessageState.CANCELLED, now)

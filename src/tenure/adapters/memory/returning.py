@@ -30,11 +30,11 @@ def sweep(store: Store, request: SweepRequest, now: float) -> Swept:
 def _was_outage(store: Store, request: SweepRequest, now: float) -> bool:
     """Nobody swept for two intervals, so holders may have been unable to touch.
 
-    A first sweep cannot know how long nobody did; it matters only if something is lent.
+    A first sweep cannot know how long nobody did. It matters only if something is lent.
     """
-    if store.last_sweep is None:
-        return bool(store.by_owner)
-    return now - store.last_sweep > 2 * request.interval_seconds
+    if not store.by_owner:
+        return False
+    return store.last_sweep is None or now - store.last_sweep > 2 * request.interval_seconds
 
 
 def _grant_grace(store: Store, now: float) -> None:

@@ -37,6 +37,20 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     return Sent(message.id)
 
 
+def hand_on(store: Store, batch: Sequence[Outgoing], now: float) -> None:
+    """Store what a completed message hands on.
+
+    Nobody is left to hear of a refusal, so what `send` would refuse is kept as a dead letter: nothing is lost.
+    """
+    for outgoing in batch:
+        refusal = _send(store, outgoing, now).refusal
+        if refusal is not None:
+            entry = _entry(store, outgoing, encode(outgoing.message), now)
+            entry.state, entry.reason, entry.finished_at = MessageState.DEAD, refusal, store.clock.wall()
+            entry.digest = None
+            store.add(entry)
+
+
 def _look_at_key(store: Store, message: Message) -> Sent | None:
     """What to answer for a key that is known. None: it is new."""
     row = store.keys.get(Scope.of(message))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.keys import RowState
-from tenure.adapters.memory.sending import send
+from tenure.adapters.memory.sending import hand_on
 from tenure.adapters.memory.store import Store
 from tenure.adapters.memory.traits import clamped_delay
 from tenure.message import MessageState
@@ -37,10 +37,7 @@ def _settle(store: Store, word: T, act: Callable[[Store, Entry, T, float], Outco
 
 
 def ack(store: Store, entry: Entry, word: Ack, now: float) -> Outcome:
-    """Done. Exact: result, key and hand-offs in this same step. Not exact: only the message goes.
-
-    A hand-off that `send` would refuse is not stored here either.
-    """
+    """Done. Exact: result, key and hand-offs in this same step. Not exact: only the message goes."""
     if not store.traits.settles_exactly_once:
         store.delete(entry, now)
         return Outcome.DELETED
@@ -48,7 +45,7 @@ def ack(store: Store, entry: Entry, word: Ack, now: float) -> Outcome:
     entry.finished_at = store.clock.wall()
     entry.envelope, entry.progress, entry.checkpoint = b"", None, None
     store.place(entry, MessageState.COMPLETED, now)
-    send(store, word.handoffs, now)
+    hand_on(store, word.handoffs, now)
     return Outcome.DELETED
 
 
@@ -89,16 +86,18 @@ def dead_letter(store: Store, entry: Entry, word: DeadLetter, now: float) -> Out
 
 
 def put_back(store: Store, entry: Entry, delay_seconds: float, now: float) -> None:
-    """Into its queue again, at its old place. The holder's claim ends with its lease."""
-    store.keys.release_run(entry.scope, entry.id, entry.owner)
+    """Into its queue again, at its old place. Where lease and claim are one, the claim ends with it."""
+    if store.traits.settles_exactly_once:
+        store.keys.release_run(entry.scope, entry.id, entry.owner)
     delay = clamped_delay(store.traits, delay_seconds)
     entry.due = now + delay
     store.place(entry, MessageState.DELAYED if delay > 0 else MessageState.READY, now)
 
 
 def bury(store: Store, entry: Entry, reason: Reason, now: float) -> None:
-    """To the dead letters. Its key is free, so that the same work may be sent again."""
+    """To the dead letters. Where lease and claim are one, its key is free: the same work may be sent again."""
     entry.reason = reason
     entry.finished_at = store.clock.wall()
-    store.keys.free(entry.scope, entry.id)
+    if store.traits.settles_exactly_once:
+        store.keys.free(entry.scope, entry.id)
     store.place(entry, MessageState.DEAD, now)

@@ -1,0 +1,96 @@
+"""Every error of SQLite and of the file system, said in Tenure's words.
+
+The only place that knows SQLite's result codes. Each sentence says what happened to the messages and what to
+do. Used by `store.py`, `writer.py`, `reader.py` and `presence.py`.
+"""
+
+import sqlite3
+
+from tenure.errors import BrokerError, BrokerUnavailable, StoreDamaged, StoreUnwritable, TenureError
+
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_UNWRITABLE = frozenset(
+    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+)
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT})
+_PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL})
+
+
+def primary_code(error: sqlite3.Error) -> int | None:
+    """SQLite's result code without its extension; None: the error is Python's own."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether somebody else holds the lock, and waiting helps."""
+    return primary_code(error) in _BUSY
+
+
+def spoils_transaction(error: BaseException) -> bool:
+    """Whether the trouble is the file's, so that nothing else of the same transaction may stand."""
+    code = primary_code(error) if isinstance(error, sqlite3.Error) else None
+    return code in _BUSY or code in _UNWRITABLE or code in _DAMAGED or code in _PASSING
+
+
+def translate(error: sqlite3.Error, path: str, *, at_commit: bool = False) -> TenureError:
+    """What to raise instead of `error`. Every sentence is about a transaction that was rolled back."""
+    code = primary_code(error)
+    if code in _BUSY:
+        return locked(path)
+    if code == sqlite3.SQLITE_FULL:
+        return BrokerUnavailable(
+            f"there is no room left for the database {path}; nothing was written and every message is as it was. "
+            "Free some space; the next call is tried afresh"
+        )
+    if code in _PASSING:
+        return _passing(error, path, at_commit=at_commit)
+    if code in _UNWRITABLE:
+        return unwritable(path, str(error))
+    if code in _DAMAGED:
+        return StoreDamaged(
+            f"{path} is not a sound Tenure database ({error}); nothing was written. "
+            "Restore it from a backup, or move it aside to start with an empty one"
+        )
+    return BrokerError(f"SQLite refused the request on {path}: {error}; nothing was written")
+
+
+def locked(path: str) -> BrokerUnavailable:
+    """Another process keeps the write lock."""
+    return BrokerUnavailable(
+        f"the database {path} is locked by another process; nothing was written and every message is as it was. "
+        "Try again; if it stays so, look for a stopped or hanging process that has the file open"
+    )
+
+
+def closed(path: str) -> BrokerUnavailable:
+    """The store was closed before, or while, the call waited for its turn."""
+    return BrokerUnavailable(f"the store {path} is closed; nothing was written. Open it before using it")
+
+
+def forked(path: str) -> BrokerError:
+    """A child process tried to use its parent's store."""
+    return BrokerError(
+        f"the store {path} was opened before this process was forked; nothing was written. "
+        "Connect and open it again in the child"
+    )
+
+
+def unwritable(path: str, why: str) -> StoreUnwritable:
+    """The file or its folder cannot be created or written."""
+    return StoreUnwritable(
+        f"{path} cannot be created or written ({why}); nothing was written. "
+        "Check that the folder exists and that this user may write to the file and its folder"
+    )
+
+
+def _passing(error: sqlite3.Error, path: str, *, at_commit: bool) -> BrokerUnavailable:
+    # The pages may have reached the disk although the confirmation failed. They are void for everybody who
+    # has the file open, but if all of them die before the next write, SQLite's recovery may still find them.
+    unknown = at_commit and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_FSYNC
+    what = "it is not certain that nothing was written" if unknown else "nothing was written"
+    return BrokerUnavailable(
+        f"the database {path} could not be read or written ({error}); {what}. "
+        "Check the disk and its free space; the next call is tried afresh",
+        outcome_unknown=unknown,
+    )

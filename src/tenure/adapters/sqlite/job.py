@@ -1,0 +1,70 @@
+"""A job: one call on its way from an event loop to the thread that carries it out, and its answer's way back.
+
+Answers go back in bundles: one `call_soon_threadsafe` for each loop and round, however many calls there were.
+Made by `store.py`; carried out by `writer.py` and `reader.py`.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+class Job:
+    """A function to run in a thread, and the future that waits for it."""
+
+    __slots__ = ("act", "error", "future", "loop", "peek", "value", "waited")
+
+    def __init__(
+        self,
+        act: Callable[[Any], Any],
+        future: "asyncio.Future[Any] | None" = None,
+        peek: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """`peek` may answer without a write transaction, by anything but `UNSURE`."""
+        self.act = act
+        self.peek = peek
+        self.future = future
+        self.loop = future.get_loop() if future is not None else None
+        #: Seconds for which somebody else's lock was waited for.
+        self.waited = 0.0
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Its caller was cancelled before it began. Once begun, it runs to its end."""
+        return self.future is not None and self.future.cancelled()
+
+
+#: What a `peek` says when only the act itself can tell.
+UNSURE: Any = object()
+
+
+def deliver(jobs: Iterable[Job]) -> None:
+    """Hand values and errors to the futures that wait for them, each in its own loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+    for job in jobs:
+        if job.loop is not None:
+            by_loop.setdefault(job.loop, []).append(job)
+    for loop, own in by_loop.items():
+        call_in(loop, _resolve, own)
+
+
+def call_in(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: object) -> bool:
+    """Run `callback` in `loop`. False: that loop is closed, so nobody waits there any more."""
+    try:
+        loop.call_soon_threadsafe(callback, *arguments)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _resolve(jobs: list[Job]) -> None:
+    for job in jobs:
+        future = job.future
+        if future is None or future.done():
+            continue
+        if job.error is not None:
+            future.set_exception(job.error)
+        else:
+            future.set_result(job.value)

@@ -1,0 +1,146 @@
+"""The tables, and how an older file becomes a newer one.
+
+One row of `message` is the whole life of a message: what lies in a queue, who holds it, its record, and the
+memory of its id are the same row, so that every move is one update of one page. Each row is in at most one
+of four partial indexes, by its state, and finished rows are in none.
+
+Times named `moment` and `arrived` are store time in microseconds (`timeline.py`); times named `…_at` are wall
+times in seconds and only shown. Used once, by `store.py`, when the file is opened.
+"""
+
+import sqlite3
+
+from tenure.errors import SchemaTooNew, StoreDamaged
+
+#: "Tnur": lets `file` and other programs tell whose database it is.
+APPLICATION_ID = 0x546E7572
+
+#: RETURNING is not used, but UPDATE … FROM (3.33) and 32 766 parameters (3.32) are.
+OLDEST_LIBRARY = (3, 35, 0)
+
+_FIRST = """
+CREATE TABLE message (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    queue TEXT NOT NULL,
+    task TEXT NOT NULL,
+    state TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    -- delayed: when it is due; leased: when the lease ends; finished: when that was
+    moment INTEGER,
+    -- bit 1: it has a key; bit 2: it has a row in note
+    extras INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER,
+    owner TEXT,
+    request TEXT,
+    granted REAL,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    crashes INTEGER NOT NULL DEFAULT 0,
+    lost INTEGER NOT NULL DEFAULT 0,
+    lease_seconds REAL,
+    max_attempts INTEGER,
+    scope TEXT,
+    arrived INTEGER NOT NULL,
+    sent_at REAL NOT NULL,
+    finished_at REAL,
+    reason BLOB,
+    result BLOB,
+    envelope BLOB
+);
+CREATE INDEX message_ready ON message (queue, priority DESC, seq) WHERE state = 'ready';
+CREATE INDEX message_delayed ON message (queue, moment) WHERE state = 'delayed';
+CREATE INDEX message_leased ON message (moment) WHERE state = 'leased';
+CREATE INDEX message_dead ON message (queue, seq) WHERE state = 'dead';
+
+CREATE TABLE note (seq INTEGER PRIMARY KEY, progress BLOB, checkpoint BLOB, history BLOB);
+
+CREATE TABLE claim (
+    seq INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    state TEXT NOT NULL,
+    owner TEXT,
+    fence INTEGER,
+    -- running: when the claim lapses; otherwise: when it was last changed
+    moment INTEGER NOT NULL,
+    arrived INTEGER NOT NULL,
+    result BLOB,
+    handoffs BLOB
+);
+CREATE INDEX claim_id ON claim (id);
+CREATE INDEX claim_running ON claim (owner) WHERE state = 'running';
+
+CREATE TABLE owner (id TEXT PRIMARY KEY, state TEXT NOT NULL, moment INTEGER NOT NULL, owner BLOB) WITHOUT ROWID;
+
+CREATE TABLE journal (
+    last_seq INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    newest_at REAL NOT NULL,
+    oldest_at REAL NOT NULL,
+    events BLOB NOT NULL
+);
+
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('fence', 0), ('message_cursor', 0), ('claim_cursor', 0);
+"""
+
+#: Entry n turns version n into version n + 1. Entries are only ever added.
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+
+
+def check_library() -> None:
+    """Refuse an SQLite library that lacks what the statements need."""
+    if sqlite3.sqlite_version_info < OLDEST_LIBRARY:
+        needed = ".".join(map(str, OLDEST_LIBRARY))
+        msg = (
+            f"this Python is linked with SQLite {sqlite3.sqlite_version}, and Tenure needs {needed} or newer; "
+            "nothing was opened. Use a newer Python build, or another broker"
+        )
+        raise StoreDamaged(msg)
+
+
+def check_owner(db: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
+    """The version of the file. Refuses a newer one, and other programs' files, without changing a byte."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    application: int = db.execute("PRAGMA application_id").fetchone()[0]
+    foreign = application != APPLICATION_ID and (application or version or _has_tables(db))
+    if foreign:
+        msg = f"{path} is an SQLite database of another program; it was not changed. Give Tenure a file of its own"
+        raise StoreDamaged(msg)
+    if version > len(migrations):
+        msg = (
+            f"{path} was written by a newer Tenure (schema {version}, this one reads up to {len(migrations)}); "
+            "it was not changed. Upgrade this Tenure"
+        )
+        raise SchemaTooNew(msg)
+    return version
+
+
+def migrate(db: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """Bring the file to the newest version, all or nothing. Safe when several processes do it at once."""
+    if check_owner(db, path, migrations) == len(migrations):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again under the lock: another process may have been faster.
+        for script in migrations[check_owner(db, path, migrations) :]:
+            for statement in _statements(script):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {len(migrations)}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
+
+def _statements(script: str) -> list[str]:
+    """`executescript` would commit what is open, so the script is taken apart here."""
+    return [statement for statement in script.split(";\n") if statement.strip()]

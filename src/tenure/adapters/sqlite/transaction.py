@@ -1,0 +1,33 @@
+"""A transaction as the acts see it: a connection, one moment, and what the commit will stir up."""
+
+import sqlite3
+
+
+class View:
+    """What a reading act gets: all statements see one snapshot, at one moment."""
+
+    __slots__ = ("db", "now", "wall")
+
+    def __init__(self, db: sqlite3.Connection, now: int, wall: float) -> None:
+        """`now` is store time in microseconds; `wall` is for showing."""
+        self.db = db
+        self.now = now
+        self.wall = wall
+
+
+class Transaction(View):
+    """What a writing act gets: the write lock is held until the act, and those beside it, are committed."""
+
+    __slots__ = ("stirred",)
+
+    def __init__(self, db: sqlite3.Connection, now: int, wall: float) -> None:
+        """`now` must have been read after the lock was taken."""
+        super().__init__(db, now, wall)
+        #: Queues in which something became leasable, or will at a known time.
+        self.stirred: set[str] = set()
+
+    def next_fence(self) -> int:
+        """A number higher than every fence given out before."""
+        self.db.execute("UPDATE meta SET value = value + 1 WHERE name = 'fence'")
+        fence: int = self.db.execute("SELECT value FROM meta WHERE name = 'fence'").fetchone()[0]
+        return fence

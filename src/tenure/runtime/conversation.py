@@ -1,0 +1,142 @@
+"""A conversation: one message in one child process, as the parent leads it.
+
+It hands the job over, tells the child when the lease changes, answers what the handler's context asks,
+and ends with the verdict. Used by `children.py`; the other side is `child.py`.
+"""
+
+import asyncio
+import logging
+from typing import Any, cast
+
+import msgspec
+
+from tenure.call import Call, Options
+from tenure.context import Link
+from tenure.errors import TenureError
+from tenure.runtime.locating import Locator
+from tenure.runtime.spawning import Child
+from tenure.runtime.wire import (
+    Answer,
+    CheckpointQuestion,
+    Ending,
+    Job,
+    LoadQuestion,
+    ProgressNote,
+    Question,
+    Refusal,
+    RunCompleted,
+    RunDead,
+    RunRetried,
+    Standing,
+    Started,
+    SubmitQuestion,
+    TouchQuestion,
+    Unloadable,
+    encode,
+)
+
+logger = logging.getLogger("tenure.children")
+
+#: How often the lease is looked at for something to tell: `ctx.lease_lost` is true at most this much late.
+LOOK_SECONDS = 0.5
+
+
+class Gone(Exception):  # noqa: N818 - says what is the case
+    """The child said no more."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The task of a call that was bound in a child."""
+
+    name: str
+    queue: str
+
+
+class Conversation:
+    """Leads one message through one child."""
+
+    def __init__(self, child: Child, link: Link) -> None:
+        """Speak with `child` about the message behind `link`."""
+        self._child = child
+        self._link = link
+        self._told = self._standing()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, locator: Locator, envelope: bytes, attempt: int, fence: int) -> Unloadable | None:
+        """Hand the job over; returns once its handler begins, or with why it cannot. Raises `Gone`, `BodyTooLarge`."""
+        data = encode(Job(locator, envelope, attempt, fence, self._told))
+        self._child.runs += 1
+        self._child.send(data)
+        match await self._child.frames.get():
+            case Started():
+                return None
+            case Unloadable() as unloadable:
+                return unloadable
+            case _:
+                raise Gone
+
+    async def finish(self) -> Ending:
+        """Serve the handler until its verdict; raises `Gone`."""
+        self._start(self._keep_told())
+        try:
+            while True:
+                match await self._child.frames.get():
+                    case RunCompleted() | RunRetried() | RunDead() as ending:
+                        return ending
+                    case ProgressNote(progress=progress):
+                        self._link.progress(progress)
+                    case TouchQuestion() | CheckpointQuestion() | LoadQuestion() | SubmitQuestion() as question:
+                        # In a task of its own: a touch that waits for the broker must not hold up a verdict.
+                        self._start(self._answer(question))
+                    case _:
+                        raise Gone
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep_told(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._tell()
+
+    def _tell(self) -> None:
+        standing = self._standing()
+        if standing != self._told:
+            self._told = standing
+            self._child.tell(standing)
+
+    def _standing(self) -> Standing:
+        link = self._link
+        return Standing(deadline=link.deadline, lease_lost=link.lease_lost, stopping=link.stopping)
+
+    async def _answer(self, question: Question) -> None:
+        try:
+            answer = encode(Answer(question.number, await self._value(question)))
+        except TenureError as error:
+            answer = encode(Refusal(question.number, error.code, str(error)))
+        except Exception as error:
+            logger.exception("a question of a handler in child process %d could not be answered", self._child.pid)
+            answer = encode(Refusal(question.number, "", f"{type(error).__name__}: {error}"))
+        # First how the lease stands: after `await ctx.touch()` the handler sees the new deadline.
+        self._tell()
+        self._child.send(answer)
+
+    async def _value(self, question: Question) -> bytes | str | None:
+        link = self._link
+        match question:
+            case TouchQuestion(seconds=seconds):
+                await link.touch(seconds)
+            case CheckpointQuestion(data=data):
+                await link.checkpoint(data)
+            case LoadQuestion():
+                return await link.load_checkpoint()
+            case SubmitQuestion(task=task, queue=queue, body=body, options=options):
+                call: Call[Any] = Call(Target(task, queue), msgspec.Raw(body))
+                return link.submit(call, cast("Options", options))
+        return None

@@ -1,0 +1,185 @@
+"""The wire between a worker and a child process: frames over a socket pair.
+
+A frame is four bytes of length, then msgpack of one of the structs below. Nothing on the wire can run
+code (no pickle), and no frame is larger than `FRAME_LIMIT`. Both ends are the same Tenure, because the
+child gets its parent's `sys.path`; so there are no versions here.
+
+Spoken by `conversation.py` (the parent) and `child.py`.
+"""
+
+import asyncio
+import struct
+from typing import Any
+
+import msgspec
+
+from tenure.errors import BodyTooLarge, TenureError
+from tenure.record import Progress
+from tenure.runtime.locating import Locator
+from tenure.verdict import Dead, Retried
+
+FRAME_LIMIT = 64 * 1024 * 1024
+
+_header = struct.Struct(">I")
+_encoder = msgspec.msgpack.Encoder()
+
+
+class Frame(msgspec.Struct, frozen=True, tag=True):
+    """Anything on the wire."""
+
+
+# -- from the parent -------------------------------------------------------------------------------
+
+
+class Hello(Frame):
+    """The first frame: what the child cannot get by inheritance."""
+
+    #: The parent's `sys.argv`, for modules that look at it while they are imported.
+    arguments: list[str]
+
+
+class Standing(Frame):
+    """How the lease stands: pushed when it changes."""
+
+    #: On the monotonic clock, which is the same for every process of a host.
+    deadline: float
+    lease_lost: bool
+    stopping: bool
+
+
+class Job(Frame):
+    """Run this message."""
+
+    locator: Locator
+    envelope: bytes
+    attempt: int
+    fence: int
+    standing: Standing
+
+
+class Answer(Frame):
+    """To the question with that number."""
+
+    number: int
+    value: bytes | str | None = None
+
+
+class Refusal(Frame):
+    """The question with that number ended in an error; `code` is that of a `TenureError`, or empty."""
+
+    number: int
+    code: str
+    text: str
+
+
+# -- from the child --------------------------------------------------------------------------------
+
+
+class Started(Frame):
+    """The task is found; from here on, whatever happens is the message's doing."""
+
+
+class Unloadable(Frame):
+    """The task could not be found, or its module not be imported; the message was not looked at."""
+
+    text: str
+    traceback: str
+
+
+class RunCompleted(Frame):
+    """The handler returned. Hand-offs are with the parent already."""
+
+    result: bytes
+
+
+class RunRetried(Frame):
+    """The attempt failed."""
+
+    verdict: Retried
+
+
+class RunDead(Frame):
+    """The message is for the dead letters."""
+
+    verdict: Dead
+
+
+class ProgressNote(Frame):
+    """How far the handler is."""
+
+    progress: Progress
+
+
+class TouchQuestion(Frame):
+    """Asks to renew the lease."""
+
+    number: int
+    seconds: float | None
+
+
+class CheckpointQuestion(Frame):
+    """Asks to keep data for the next run."""
+
+    number: int
+    data: bytes
+
+
+class LoadQuestion(Frame):
+    """Asks for what an earlier run kept."""
+
+    number: int
+
+
+class SubmitQuestion(Frame):
+    """Asks to hand on; the answer is the id."""
+
+    number: int
+    task: str
+    queue: str
+    body: bytes
+    options: dict[str, Any]
+
+
+ToChild = Hello | Job | Standing | Answer | Refusal
+Question = TouchQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
+Ending = RunCompleted | RunRetried | RunDead
+FromChild = Started | Unloadable | Ending | ProgressNote | Question
+
+to_child: msgspec.msgpack.Decoder[ToChild] = msgspec.msgpack.Decoder(ToChild)
+from_child: msgspec.msgpack.Decoder[FromChild] = msgspec.msgpack.Decoder(FromChild)
+
+
+class WireBroken(Exception):  # noqa: N818 - says what is the case
+    """What came is no frame: something else wrote to the socket."""
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes of a frame; raises `BodyTooLarge`."""
+    data = _encoder.encode(frame)
+    if len(data) > FRAME_LIMIT:
+        limit = FRAME_LIMIT // (1024 * 1024)
+        msg = f"{len(data)} bytes are more than the {limit} MiB that pass between a worker and its child processes"
+        raise BodyTooLarge(msg)
+    return _header.pack(len(data)) + data
+
+
+async def read(reader: asyncio.StreamReader) -> bytes | None:
+    """The next frame's bytes. None: the other side is gone, perhaps in the middle of a frame."""
+    try:
+        (length,) = _header.unpack(await reader.readexactly(_header.size))
+        if length > FRAME_LIMIT:
+            msg = f"a frame of {length} bytes was announced"
+            raise WireBroken(msg)
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+def error_of(refusal: Refusal) -> Exception:
+    """The error that the parent met, as the handler would have met it in the worker's own process."""
+    kinds = [TenureError]
+    for kind in kinds:  # grows as it goes: the whole tree
+        if kind.code == refusal.code:
+            return kind(refusal.text)
+        kinds += kind.__subclasses__()
+    return RuntimeError(refusal.text)

@@ -23,7 +23,7 @@ from tenure.runtime.conversation import Conversation, Gone
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.locating import Locator, refuse_while_loading
 from tenure.runtime.spawning import Child, ChildFailed, spawn
-from tenure.runtime.wire import Ending, RunCompleted, Unloadable
+from tenure.runtime.wire import Ending, Job, RunCompleted, Unloadable, encode
 from tenure.task import Task
 from tenure.verdict import Completed, Dead, Reason, Retried
 
@@ -49,11 +49,16 @@ class ChildDied(Exception):  # noqa: N818 - says what is the case
 
     def describe(self) -> str:
         """Goes on a sentence that begins with the process."""
-        if self.exit_code >= 0:
-            return f"ended with exit code {self.exit_code}"
-        number = -self.exit_code
-        name = signal.Signals(number).name if number in set(signal.Signals) else "no name"
-        return f"was killed by signal {number} ({name})"
+        return describe_exit(self.exit_code)
+
+
+def describe_exit(exit_code: int) -> str:
+    """In words: "ended with exit code 3", "was killed by signal 9 (SIGKILL)"."""
+    if exit_code >= 0:
+        return f"ended with exit code {exit_code}"
+    number = -exit_code
+    names = {known.value: known.name for known in signal.Signals}
+    return f"was killed by signal {number} ({names.get(number, 'a real-time signal')})"
 
 
 class Children:
@@ -70,7 +75,7 @@ class Children:
         self._reuse = reuse
         self._slots = asyncio.Semaphore(most)
         self._idle: list[Child] = []
-        self._all: set[Child] = set()
+        self._busy: set[Child] = set()
         self._farewells: set[asyncio.Task[int | None]] = set()
         self._closed = False
 
@@ -85,27 +90,116 @@ class Children:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
         locator = self._locate(task)
-        raw = envelope.encode(message)
+        try:
+            job = encode(Job(locator, envelope.encode(message), delivery.attempt, delivery.fence))
+        except BodyTooLarge as error:
+            return Dead(Reason("body_too_large", f"it cannot run in a child process: {error}"))
         async with self._slots:
             while True:
                 child = await self._take()
                 try:
-                    ending = await self._converse(child, delivery, link, locator, raw)
-                except BodyTooLarge as error:
-                    self._put_back(child)
-                    return Dead(Reason("body_too_large", str(error)))
+                    ending = await self._converse(child, link, job, f"task {task.name} from {locator}")
                 except BaseException:
                     await self._discard(child)
                     raise
-                if ending is None:  # it died between two messages: this one takes the next
-                    continue
                 self._put_back(child)
-                return _verdict(ending, delivery)
+                if ending is not None:
+                    return _verdict(ending, delivery)
 
     async def close(self) -> None:
         """End every child; those at work are killed. Afterwards no process is left."""
         self._closed = True
-        self._idle.clear()
-        children = list(self._all)
-        await asyncio.gather(*(child.end(GRACE_SECONDS if child.is_idle else 0.0) for child in children))
-        await asyncio.gather(*self._farewells)
+        idle, self._idle = self._idle, []
+        for child in idle:
+            self._bid_farewell(child, GRACE_SECONDS)
+        for child in self._busy:
+            self._bid_farewell(child, 0.0)
+        while self._farewells:
+            await asyncio.wait(self._farewells)
+
+    async def _converse(self, child: Child, link: Link, job: bytes, what: str) -> Ending | None:
+        """The end of the run. None: a child that was kept had died since, and the message was not begun."""
+        fresh = child.runs == 0
+        conversation = Conversation(child, link)
+        began = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                unloadable = await conversation.open(job)
+        except (Gone, TimeoutError) as error:
+            hung = isinstance(error, TimeoutError)
+            exit_code = await child.end(0.0 if hung else GRACE_SECONDS)
+            if not fresh and not self._closed:
+                return None
+            raise self._not_begun(what, None if hung else exit_code) from error
+        if unloadable is not None:
+            raise _not_loaded(unloadable)
+        if fresh:
+            seconds = self._clock.monotonic() - began
+            logger.debug("child process %d (%s) was ready for %s after %.3f s", child.pid, self._name, what, seconds)
+        try:
+            return await conversation.finish()
+        except Gone as error:
+            exit_code = await child.end(GRACE_SECONDS)
+            if self._closed:
+                raise self._not_begun(what, exit_code) from error
+            raise ChildDied(-signal.SIGKILL if exit_code is None else exit_code, alone=fresh) from error
+
+    # -- the children ------------------------------------------------------------------------------
+
+    async def _take(self) -> Child:
+        child = None
+        while self._idle and child is None:
+            child = self._idle.pop()
+            if not child.is_usable:
+                self._bid_farewell(child, 0.0)
+                child = None
+        if child is None and not self._closed:
+            child = await spawn(self._name)
+        if child is None or self._closed:
+            if child is not None:
+                self._bid_farewell(child, 0.0)
+            msg = "the worker's child processes are closed; the message was not run"
+            raise ChildFailed(msg)
+        self._busy.add(child)
+        return child
+
+    def _put_back(self, child: Child) -> None:
+        self._busy.discard(child)
+        if self._reuse and child.is_usable and not self._closed:
+            self._idle.append(child)
+        else:
+            self._bid_farewell(child, GRACE_SECONDS)
+
+    async def _discard(self, child: Child) -> None:
+        """Kill it, and wait until it is gone: only then can it do nothing more for the message."""
+        self._busy.discard(child)
+        child.kill()
+        await asyncio.shield(self._bid_farewell(child, 0.0))
+
+    def _bid_farewell(self, child: Child, grace_seconds: float) -> "asyncio.Task[int | None]":
+        """End it in a task of its own, which `close` waits for."""
+        task = asyncio.create_task(child.end(grace_seconds))
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+        return task
+
+    def _not_begun(self, what: str, exit_code: int | None) -> ChildFailed:
+        if self._closed:
+            return ChildFailed(f"the worker closed its child processes while one ran {what}")
+        how = f"took more than {START_SECONDS:g} s" if exit_code is None else describe_exit(exit_code)
+        return ChildFailed(
+            f"a child process {how} before it could begin {what}; the message was not run. "
+            'Import the module by hand to see why; work at its top belongs under `if __name__ == "__main__":`'
+        )
+
+
+def _not_loaded(unloadable: Unloadable) -> ChildFailed:
+    error = ChildFailed(unloadable.text)
+    error.add_note(unloadable.traceback)
+    return error
+
+
+def _verdict(ending: Ending, delivery: Delivery) -> Completed | Retried | Dead:
+    if isinstance(ending, RunCompleted):
+        return Completed(ending.result, tuple(delivery.handoffs))
+    return ending.verdict

@@ -13,13 +13,11 @@ import msgspec
 from tenure.call import Call, Options
 from tenure.context import Link
 from tenure.errors import TenureError
-from tenure.runtime.locating import Locator
 from tenure.runtime.spawning import Child
 from tenure.runtime.wire import (
     Answer,
     CheckpointQuestion,
     Ending,
-    Job,
     LoadQuestion,
     ProgressNote,
     Question,
@@ -62,11 +60,11 @@ class Conversation:
         self._told = self._standing()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def open(self, locator: Locator, envelope: bytes, attempt: int, fence: int) -> Unloadable | None:
-        """Hand the job over; returns once its handler begins, or with why it cannot. Raises `Gone`, `BodyTooLarge`."""
-        data = encode(Job(locator, envelope, attempt, fence, self._told))
+    async def open(self, job: bytes) -> Unloadable | None:
+        """Hand the job over; returns once its handler begins, or with why it cannot. Raises `Gone`."""
         self._child.runs += 1
-        self._child.send(data)
+        self._child.tell(self._told)
+        self._child.send(job)
         match await self._child.frames.get():
             case Started():
                 return None

@@ -6,6 +6,7 @@ workers, alone in the solo child. After it: `settling`.
 """
 
 import asyncio
+import functools
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,12 +46,15 @@ class Handling:
         #: What the app's lifespan yielded.
         self.state: Any = None
         self.running: set[Delivery] = set()
+        #: Messages whose code has not ended, threads that were left included.
+        self.running_ids: set[str] = set()
 
     def start(self, deliveries: Sequence[Delivery]) -> None:
         """Run each in a task of its own, so that context variables and cancellation stay apart."""
         create_task = self._loop.create_task
         for delivery in deliveries:
             self.running.add(delivery)
+            self.running_ids.add(delivery.id)
             delivery.runner = create_task(self._run(delivery))
 
     def end(self, delivery: Delivery, verdict: Verdict) -> None:
@@ -87,7 +91,7 @@ class Handling:
         delivery.finished = self._clock.monotonic()
         self.running.discard(delivery)
         if not self._thread_goes_on(delivery):
-            self._slots.finish()
+            self._finish(delivery)
         self._conclude(delivery, Lost() if delivery.lease_lost else verdict)
 
     async def _call(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
@@ -129,13 +133,17 @@ class Handling:
         thread = delivery.thread
         if thread is None or thread.done():
             return False
-        thread.add_done_callback(self._thread_over)
+        thread.add_done_callback(functools.partial(self._thread_over, delivery))
         return True
 
-    def _thread_over(self, thread: "asyncio.Future[Any]") -> None:
+    def _finish(self, delivery: Delivery) -> None:
+        self.running_ids.discard(delivery.id)
+        self._slots.finish()
+
+    def _thread_over(self, delivery: Delivery, thread: "asyncio.Future[Any]") -> None:
         if not thread.cancelled():
             thread.exception()  # its verdict was given when it was left; nobody else will look at this
-        self._slots.finish()
+        self._finish(delivery)
 
     async def _run_in_child(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         try:

@@ -53,6 +53,10 @@ class Crew(Protocol):
         """Hold and run these."""
         ...
 
+    def is_running(self, id: str) -> bool:
+        """Whether an earlier delivery of that message still runs here."""
+        ...
+
     def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
         """Settle without running."""
         ...
@@ -166,6 +170,10 @@ class Intake:
             if error.newer:
                 return self._refuse(delivery, _not_for_us(lease, Reason("unknown_task", str(error))))
             return self._refuse(delivery, Dead(Reason(error.code, f"the message cannot be read: {error}")))
+        if self._crew.is_running(lease.id):
+            # We lost its lease and got it again, but the first run (a thread perhaps) has not ended.
+            reason = Reason("running_here", "an earlier run of it has not ended yet")
+            return self._refuse(delivery, Returned(lease.seconds / 3, reason))
         delivery.task = self._tasks.get(message.task)
         if delivery.task is None:
             text = f"this worker knows no task {message.task!r}; deploy one that does, or delete the message"

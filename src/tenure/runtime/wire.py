@@ -39,7 +39,7 @@ class Hello(Frame):
 
 
 class Standing(Frame):
-    """How the lease stands: pushed when it changes."""
+    """How the lease stands: comes before each job, and again when it changes."""
 
     #: On the monotonic clock, which is the same for every process of a host.
     deadline: float
@@ -54,7 +54,6 @@ class Job(Frame):
     envelope: bytes
     attempt: int
     fence: int
-    standing: Standing
 
 
 class Answer(Frame):

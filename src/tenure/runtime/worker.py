@@ -204,6 +204,10 @@ class Worker:
         self._heartbeat.hold(deliveries)
         self._handling.start(deliveries)
 
+    def is_running(self, id: str) -> bool:
+        """Whether a run of that message has not ended here, its lease lost or not."""
+        return id in self._handling.running_ids
+
     def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
         """A verdict is given: it goes to the outbox."""
         self._outbox.put(delivery, verdict)

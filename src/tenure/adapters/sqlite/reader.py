@@ -1,0 +1,71 @@
+"""The reader: the thread that looks and changes nothing.
+
+It has a connection of its own, so that looking never holds up the writer; and as it begins a new snapshot for
+each job, it sees every write whose call has returned. Gets jobs from `store.py`.
+"""
+
+import sqlite3
+import threading
+from queue import SimpleQueue
+
+from tenure.adapters.sqlite import faults
+from tenure.adapters.sqlite.job import Job, deliver
+from tenure.adapters.sqlite.timeline import Timeline
+from tenure.adapters.sqlite.transaction import View
+
+
+class Reader:
+    """A thread with a connection that cannot write."""
+
+    def __init__(self, db: sqlite3.Connection, path: str, timeline: Timeline) -> None:
+        """`db` must be in autocommit mode and have `query_only` set."""
+        self._db = db
+        self._path = path
+        self._timeline = timeline
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._outstanding = 0
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="tenure-sqlite-reader", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Have a job done, after those put before it."""
+        with self._lock:
+            if self._closing:
+                raise faults.closed(self._path)
+            self._outstanding += 1
+            self._queue.put(job)
+
+    def busy(self) -> bool:
+        """Whether a job is queued or running, or its answer is not yet handed over."""
+        return self._outstanding > 0
+
+    def close(self) -> None:
+        """Finish what is queued, then end the thread and the connection. Blocks."""
+        with self._lock:
+            self._closing = True
+            self._queue.put(None)
+        self._thread.join()
+        self._db.close()
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None:
+            if not job.is_unwanted:
+                self._serve(job)
+            deliver((job,))
+            with self._lock:
+                self._outstanding -= 1
+
+    def _serve(self, job: Job) -> None:
+        try:
+            self._db.execute("BEGIN")
+            try:
+                job.value = job.act(View(self._db, self._timeline.now(), self._timeline.clock.wall()))
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            job.error = faults.translate(error, self._path)
+        except BaseException as error:  # noqa: BLE001 - handed to its caller; the thread must live
+            job.error = error

@@ -1,0 +1,210 @@
+"""The writer: the one thread of this process that changes the file.
+
+It takes whatever calls have gathered and commits them together (group commit), so that many small calls share
+one flush to the disk. Each call stands or falls alone, except where the file itself is in trouble: then none
+of them happened, and all are told so.
+
+Gets jobs from `store.py`; the acts themselves are in `sending.py`, `lending.py` and their neighbours. After a
+commit it calls `stir`, so that those who wait for messages look again (`wake.py`).
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from tenure.adapters.sqlite import faults
+from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.timeline import Timeline
+from tenure.adapters.sqlite.transaction import Transaction, View
+
+#: Most jobs in one transaction: bounds how long other processes wait for the lock.
+_TOGETHER = 64
+#: Between two tries to take a lock that another process holds: first, and at most.
+_FIRST_STEP_SECONDS = 0.0005
+_LAST_STEP_SECONDS = 0.01
+
+
+class Writer:
+    """A thread with the write connection."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        path: str,
+        timeline: Timeline,
+        busy_seconds: float,
+        stir: Callable[[set[str]], None],
+    ) -> None:
+        """`db` must be in autocommit mode and give up at once when the file is locked."""
+        self._db = db
+        self._path = path
+        self._timeline = timeline
+        self._busy_seconds = busy_seconds
+        self._stir = stir
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._outstanding = 0
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tenure-sqlite-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Have a job done, after those put before it."""
+        with self._lock:
+            if self._closing.is_set():
+                raise faults.closed(self._path)
+            self._outstanding += 1
+            self._queue.put(job)
+
+    def busy(self) -> bool:
+        """Whether a job is queued or running, or its answer is not yet handed over."""
+        return self._outstanding > 0
+
+    def close(self) -> None:
+        """Finish what is queued, then end the thread and the connection. Blocks."""
+        with self._lock:
+            self._closing.set()
+            self._queue.put(None)
+        self._thread.join()
+        self._db.close()
+
+    def _run(self) -> None:
+        more = True
+        while more:
+            first = self._queue.get()
+            if first is None:
+                return
+            jobs = [first]
+            more = self._gather(jobs)
+            self._serve(jobs)
+            with self._lock:
+                self._outstanding -= len(jobs)
+
+    def _gather(self, jobs: list[Job]) -> bool:
+        """Add whatever else is waiting. False: the last job has come."""
+        try:
+            while len(jobs) < _TOGETHER:
+                job = self._queue.get_nowait()
+                if job is None:
+                    return False
+                jobs.append(job)
+        except Empty:
+            pass
+        return True
+
+    def _serve(self, jobs: list[Job]) -> None:
+        """Answer every job of this round, by value or by error."""
+        stirred: set[str] = set()
+        try:
+            wanted = [job for job in jobs if not job.is_unwanted]
+            unsure = self._peek(wanted)
+            waiting = self._begin(unsure) if unsure else []
+            if waiting:
+                stirred = self._commit_together(waiting)
+        except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
+            self._undo()
+            told = faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
+            for job in jobs:
+                job.error = job.error or told
+        deliver(jobs)
+        if stirred:
+            self._stir(stirred)
+
+    def _peek(self, jobs: list[Job]) -> list[Job]:
+        """Answer what needs no write lock. Those that remain do.
+
+        Only when all of them might be answered: with the lock taken anyway, a look beforehand is waste.
+        """
+        if any(job.peek is None for job in jobs):
+            return jobs
+        remaining = []
+        view = View(self._db, self._timeline.now(), self._timeline.clock.wall())
+        for job in jobs:
+            job.value = job.peek(view) if job.peek is not None else UNSURE
+            if job.value is UNSURE:
+                remaining.append(job)
+        return remaining
+
+    def _begin(self, jobs: list[Job]) -> list[Job]:
+        """Take the write lock. Jobs that waited too long for it fail, unexecuted; the others are returned."""
+        step = _FIRST_STEP_SECONDS
+        while jobs:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not faults.is_busy(error):
+                    raise
+            else:
+                return jobs
+            # Waits for `step`, or not at all once the store is being closed.
+            closing = self._closing.wait(step)
+            for job in jobs:
+                job.waited += step
+                if closing or job.waited >= self._busy_seconds:
+                    job.error = faults.locked(self._path)
+            jobs = [job for job in jobs if job.error is None]
+            step = min(step * 1.5, _LAST_STEP_SECONDS)
+        return jobs
+
+    def _commit_together(self, jobs: list[Job]) -> set[str]:
+        """Run the jobs and commit. What they stirred up."""
+        transaction = Transaction(self._db, self._timeline.now(), self._timeline.clock.wall())
+        try:
+            if len(jobs) == 1:
+                done = self._run_single(jobs[0], transaction)
+            else:
+                done = any([self._run_beside_others(job, transaction) for job in jobs])
+        except sqlite3.Error as error:
+            self._fail(jobs, error)
+            return set()
+        if not done:
+            self._undo()
+            return set()
+        try:
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._fail(jobs, error, at_commit=True)
+            return set()
+        return transaction.stirred
+
+    def _run_single(self, job: Job, transaction: Transaction) -> bool:
+        """Alone, a job needs no savepoint: if it fails, the transaction is undone."""
+        try:
+            job.value = job.act(transaction)
+        except Exception as error:  # noqa: BLE001 - handed to its caller
+            if faults.spoils_transaction(error):
+                raise
+            job.error = self._told(error)
+            return False
+        return True
+
+    def _run_beside_others(self, job: Job, transaction: Transaction) -> bool:
+        """Among others, what a failed job did is undone alone."""
+        self._db.execute("SAVEPOINT job")
+        stirred = set(transaction.stirred)
+        try:
+            job.value = job.act(transaction)
+        except Exception as error:  # noqa: BLE001 - handed to its caller
+            if faults.spoils_transaction(error):
+                raise
+            self._db.execute("ROLLBACK TO job")
+            transaction.stirred = stirred
+            job.error = self._told(error)
+        self._db.execute("RELEASE job")
+        return job.error is None
+
+    def _told(self, error: Exception) -> BaseException:
+        return faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
+
+    def _fail(self, jobs: list[Job], error: sqlite3.Error, *, at_commit: bool = False) -> None:
+        """Nothing of this transaction happened: tell everybody who took part, also those that went well."""
+        self._undo()
+        for job in jobs:
+            if job.error is None:
+                job.error = faults.translate(error, self._path, at_commit=at_commit)
+
+    def _undo(self) -> None:
+        # On some errors SQLite has rolled back by itself.
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")

@@ -1,0 +1,73 @@
+"""The conformance suites: what every broker and every state must keep, adapters of third parties included.
+
+    broker/   sixteen themes, from sending to crashing
+    state/    ledger, records, roster, journal
+
+Bring a `Harness` (`tenure.testing.harness`) and run them under pytest, in one line of a test module:
+
+    @pytest.fixture
+    def harness() -> MyHarness:
+        return MyHarness()
+
+    globals().update(pytest_classes(ALL_SUITES))
+
+or without it: `run_suites(ALL_SUITES, MyHarness)` tells what failed. Tests ask the broker's traits, never
+its name; what does not apply is skipped with its reason. That the suites bite is tested too, against the
+deliberately faulty brokers of `tenure.testing.faulty`.
+"""
+
+from tenure.testing.conformance.broker import (
+    Browsing,
+    Clocks,
+    Crashing,
+    DeadLetters,
+    Delays,
+    Durability,
+    Fencing,
+    Keys,
+    Lending,
+    Priority,
+    Retiring,
+    Returning,
+    Sending,
+    Settling,
+    Touching,
+    Waiting,
+)
+from tenure.testing.conformance.runner import Failure, Suite, pytest_classes, run_suites, tests_of
+from tenure.testing.conformance.state import Journal, Ledger, Records, Roster
+
+#: In the order in which a message lives: a new adapter makes them pass from the top.
+BROKER_SUITES: tuple[Suite, ...] = (
+    Sending,
+    Lending,
+    Priority,
+    Delays,
+    Settling,
+    Touching,
+    Fencing,
+    Returning,
+    Retiring,
+    DeadLetters,
+    Browsing,
+    Waiting,
+    Keys,
+    Clocks,
+    Crashing,
+    Durability,
+)
+
+STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal)
+
+ALL_SUITES: tuple[Suite, ...] = BROKER_SUITES + STATE_SUITES
+
+__all__ = [
+    "ALL_SUITES",
+    "BROKER_SUITES",
+    "STATE_SUITES",
+    "Failure",
+    "Suite",
+    "pytest_classes",
+    "run_suites",
+    "tests_of",
+]

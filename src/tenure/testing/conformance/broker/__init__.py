@@ -1,0 +1,37 @@
+"""The broker's contract, one file a theme. A plain class each; see `tenure.testing.conformance`."""
+
+from tenure.testing.conformance.broker.browsing import Browsing
+from tenure.testing.conformance.broker.clocks import Clocks
+from tenure.testing.conformance.broker.crashing import Crashing
+from tenure.testing.conformance.broker.dead_letters import DeadLetters
+from tenure.testing.conformance.broker.delays import Delays
+from tenure.testing.conformance.broker.durability import Durability
+from tenure.testing.conformance.broker.fencing import Fencing
+from tenure.testing.conformance.broker.keys import Keys
+from tenure.testing.conformance.broker.lending import Lending
+from tenure.testing.conformance.broker.priority import Priority
+from tenure.testing.conformance.broker.retiring import Retiring
+from tenure.testing.conformance.broker.returning import Returning
+from tenure.testing.conformance.broker.sending import Sending
+from tenure.testing.conformance.broker.settling import Settling
+from tenure.testing.conformance.broker.touching import Touching
+from tenure.testing.conformance.broker.waiting import Waiting
+
+__all__ = [
+    "Browsing",
+    "Clocks",
+    "Crashing",
+    "DeadLetters",
+    "Delays",
+    "Durability",
+    "Fencing",
+    "Keys",
+    "Lending",
+    "Priority",
+    "Retiring",
+    "Returning",
+    "Sending",
+    "Settling",
+    "Touching",
+    "Waiting",
+]

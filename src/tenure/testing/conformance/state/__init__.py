@@ -1,0 +1,8 @@
+"""The contract of the four state ports, one file each."""
+
+from tenure.testing.conformance.state.journal import Journal
+from tenure.testing.conformance.state.ledger import Ledger
+from tenure.testing.conformance.state.records import Records
+from tenure.testing.conformance.state.roster import Roster
+
+__all__ = ["Journal", "Ledger", "Records", "Roster"]

@@ -1,0 +1,109 @@
+"""The journal: every event once, in one order, to be read again from any place."""
+
+import asyncio
+
+from tenure.event import Event, EventKind
+from tenure.testing.harness import Harness
+
+HOUR = 3600.0
+
+
+class Journal:
+    """What the journal promises."""
+
+    async def test_an_empty_journal_has_no_last_event(self, harness: Harness) -> None:
+        assert await harness.state.journal.last() == 0
+        assert await harness.state.journal.read() == []
+
+    async def test_events_are_read_in_the_order_in_which_they_were_told(self, harness: Harness) -> None:
+        events = [_event(harness, str(number)) for number in range(5)]
+        await harness.state.journal.append(events[:3])
+        await harness.state.journal.append(events[3:])
+        stored = await harness.state.journal.read()
+        assert [one.event for one in stored] == events
+        assert [one.seq for one in stored] == [1, 2, 3, 4, 5]
+        assert await harness.state.journal.last() == 5
+
+    async def test_every_field_of_an_event_survives(self, harness: Harness) -> None:
+        event = Event(
+            kind=EventKind.REQUEUE,
+            at=harness.clock.wall(),
+            queue="mail",
+            task="deliver",
+            message_id="a",
+            owner="one/1",
+            attempt=2,
+            seconds=0.25,
+            data={"ids": ["a", "b"], "count": 2, "ä": None, "deep": {"x": 1.5}},
+        )
+        await harness.state.journal.append([event])
+        (stored,) = await harness.state.journal.read()
+        assert stored.event == event
+
+    async def test_reading_goes_on_from_any_place(self, harness: Harness) -> None:
+        await harness.state.journal.append([_event(harness, str(number)) for number in range(10)])
+        for place in range(11):
+            stored = await harness.state.journal.read(after=place)
+            assert [one.seq for one in stored] == list(range(place + 1, 11))
+
+    async def test_pages_follow_one_another_without_gap_or_repeat(self, harness: Harness) -> None:
+        await harness.state.journal.append([_event(harness, str(number)) for number in range(10)])
+        names: list[str | None] = []
+        place = 0
+        while page := await harness.state.journal.read(after=place, limit=4):
+            assert len(page) <= 4
+            names += [one.event.message_id for one in page]
+            place = page[-1].seq
+        assert names == [str(number) for number in range(10)]
+
+    async def test_reading_changes_nothing(self, harness: Harness) -> None:
+        await harness.state.journal.append([_event(harness, "a")])
+        assert await harness.state.journal.read() == await harness.state.journal.read()
+
+    async def test_writers_at_once_lose_nothing_and_keep_their_own_order(self, harness: Harness) -> None:
+        async def write(writer: int) -> None:
+            for number in range(5):
+                await harness.state.journal.append([_event(harness, f"{writer}-{number}-{half}") for half in "ab"])
+
+        await asyncio.gather(*(write(writer) for writer in range(4)))
+        stored = await harness.state.journal.read()
+        assert [one.seq for one in stored] == list(range(1, 41))
+        names = [str(one.event.message_id) for one in stored]
+        for writer in range(4):
+            mine = [name for name in names if name.startswith(f"{writer}-")]
+            assert mine == sorted(mine)
+            assert len(mine) == 10
+
+    async def test_an_empty_append_is_no_event(self, harness: Harness) -> None:
+        await harness.state.journal.append([])
+        assert await harness.state.journal.last() == 0
+
+    async def test_old_events_are_pruned_and_the_others_stay(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append([_event(harness, "old"), _event(harness, "old too")])
+        await harness.advance(HOUR, sweeping=False)
+        await journal.append([_event(harness, "new")])
+        assert await journal.prune(HOUR / 2) == 2
+        assert [one.event.message_id for one in await journal.read()] == ["new"]
+        assert await journal.prune(HOUR / 2) == 0
+
+    async def test_places_are_never_given_twice(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append([_event(harness, "a"), _event(harness, "b")])
+        await harness.advance(HOUR, sweeping=False)
+        assert await journal.prune(1.0) == 2
+        await journal.append([_event(harness, "c")])
+        assert [(one.seq, one.event.message_id) for one in await journal.read()] == [(3, "c")]
+        assert [one.seq for one in await journal.read(after=2)] == [3]
+
+    async def test_events_outlive_the_connection(self, harness: Harness) -> None:
+        await harness.state.journal.append([_event(harness, "a")])
+        before = await harness.state.journal.read()
+        await harness.reopen()
+        assert await harness.state.journal.read() == before
+        await harness.state.journal.append([_event(harness, "b")])
+        assert await harness.state.journal.last() == 2
+
+
+def _event(harness: Harness, message_id: str) -> Event:
+    return Event(EventKind.COMPLETED, harness.clock.wall(), message_id=message_id)

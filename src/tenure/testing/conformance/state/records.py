@@ -1,0 +1,153 @@
+"""Records: what can be told of a message is true, and only its holder may add to it."""
+
+from tenure.broker import Swept
+from tenure.lease import Lease
+from tenure.message import MessageState
+from tenure.record import Progress
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
+from tenure.testing.conformance.broker.staleness import all_kinds, unchanged
+from tenure.testing.harness import BROKEN, Harness
+
+HALF = Progress(0.5, "half way")
+
+
+class Records:
+    """What the records promise."""
+
+    async def test_an_unknown_message_has_no_record(self, harness: Harness) -> None:
+        assert await harness.state.records.get("f" * 32) is None
+        assert await harness.state.records.load_checkpoint("f" * 32) is None
+
+    async def test_a_record_follows_its_message(self, harness: Harness) -> None:
+        message = await harness.put(delay_seconds=10.0)
+        states = [await harness.state_of(message.id)]
+        await harness.advance(11.0)
+        lease = await harness.lease_one(harness.stranger())
+        states.append(await harness.state_of(message.id))
+        await harness.broker.nack([Nack(lease, 0.0, BROKEN)])
+        states.append(await harness.state_of(message.id))
+        lease = await harness.lease_one(harness.stranger())
+        await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        states.append(await harness.state_of(message.id))
+        await harness.broker.redrive([message.id])
+        await harness.broker.ack([Ack(await harness.lease_one(harness.stranger()))])
+        states.append(await harness.state_of(message.id))
+        assert states == [
+            MessageState.DELAYED,
+            MessageState.LEASED,
+            MessageState.READY,
+            MessageState.DEAD,
+            MessageState.COMPLETED,
+        ]
+
+    async def test_a_record_names_queue_task_and_times(self, harness: Harness) -> None:
+        message = await harness.put(queue="print", task="render")
+        sent_at = harness.clock.wall()
+        await harness.advance(5.0)
+        await harness.broker.ack([Ack(await harness.lease_one(harness.stranger(), queues=("print",)))])
+        record = await harness.record(message.id)
+        assert (record.id, record.queue, record.task) == (message.id, "print", "render")
+        assert (record.sent_at, record.finished_at) == (sent_at, harness.clock.wall())
+
+    async def test_the_holder_may_say_how_far_it_is(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        assert (await harness.record(lease.id)).progress is None
+        assert await harness.state.records.progress([(lease, Progress(0.25))]) == [True]
+        assert await harness.state.records.progress([(lease, HALF)]) == [True]
+        assert (await harness.record(lease.id)).progress == HALF
+
+    async def test_a_holder_that_cannot_say_how_far_may_say_what(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        note = Progress(None, "reading")
+        assert await harness.state.records.progress([(lease, note)]) == [True]
+        assert (await harness.record(lease.id)).progress == note
+
+    async def test_progress_of_a_batch_is_answered_in_order(self, harness: Harness) -> None:
+        await harness.put_many(3)
+        first, second, third = await harness.lease(harness.stranger(), 3)
+        await harness.broker.give_back([GiveBack(second, 60.0)])
+        batch = [(third, Progress(0.3)), (second, Progress(0.2)), (first, Progress(0.1))]
+        assert await harness.state.records.progress(batch) == [True, False, True]
+        assert (await harness.record(first.id)).progress == Progress(0.1)
+        assert (await harness.record(third.id)).progress == Progress(0.3)
+
+    async def test_a_touched_lease_may_write_too(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        (touched,) = await harness.broker.touch([lease])
+        assert await harness.state.records.progress([(touched, HALF)]) == [True]
+        assert await harness.state.records.checkpoint(touched, b"page 3")
+
+    async def test_a_stale_holder_cannot_write_its_progress(self, harness: Harness) -> None:
+        for stale in await all_kinds(harness):
+            written = await unchanged(harness, stale, lambda lease: harness.state.records.progress([(lease, HALF)]))
+            assert written == [False], stale.how
+
+    async def test_a_stale_holder_cannot_keep_a_checkpoint(self, harness: Harness) -> None:
+        for stale in await all_kinds(harness):
+            kept = await unchanged(harness, stale, lambda lease: harness.state.records.checkpoint(lease, b"stale"))
+            assert kept is False, stale.how
+            assert await harness.state.records.load_checkpoint(stale.lease.id) is None, stale.how
+
+    async def test_the_latest_checkpoint_counts(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        assert await harness.state.records.load_checkpoint(lease.id) is None
+        assert await harness.state.records.checkpoint(lease, b"page 3")
+        assert await harness.state.records.checkpoint(lease, b"\x00\xffpage 4")
+        assert await harness.state.records.load_checkpoint(lease.id) == b"\x00\xffpage 4"
+
+    async def test_a_checkpoint_outlives_a_failure(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        await harness.broker.nack([Nack(lease, 0.0, BROKEN)])
+        await self._is_still_there(harness, lease)
+
+    async def test_a_checkpoint_outlives_being_given_back(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        await harness.broker.give_back([GiveBack(lease)])
+        await self._is_still_there(harness, lease)
+
+    async def test_a_checkpoint_outlives_a_sweep(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        assert (await harness.lapse()).returned == (lease.id,)
+        await self._is_still_there(harness, lease)
+
+    async def test_a_checkpoint_outlives_its_owner(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        assert await harness.broker.retire(lease.owner, crashed=True) == Swept(returned=(lease.id,))
+        await self._is_still_there(harness, lease)
+
+    async def test_a_checkpoint_outlives_a_redrive(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        await harness.broker.redrive([lease.id])
+        await self._is_still_there(harness, lease)
+
+    async def test_a_checkpoint_ends_with_the_ack(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        await harness.state.records.progress([(lease, HALF)])
+        await harness.broker.ack([Ack(lease)])
+        assert await harness.state.records.load_checkpoint(lease.id) is None
+        assert (await harness.record(lease.id)).progress is None
+
+    async def test_a_checkpoint_ends_with_a_deletion(self, harness: Harness) -> None:
+        lease = await self._with_checkpoint(harness)
+        await harness.broker.give_back([GiveBack(lease)])
+        await harness.broker.delete([lease.id])
+        assert await harness.state.records.load_checkpoint(lease.id) is None
+
+    async def test_a_record_stays_when_the_message_is_gone(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        await harness.broker.ack([Ack(lease, b"42")])
+        await harness.advance(600.0)
+        record = await harness.record(lease.id)
+        assert (record.state, record.result) == (MessageState.COMPLETED, b"42")
+
+    async def _with_checkpoint(self, harness: Harness) -> Lease:
+        lease = await harness.leased(harness.stranger())
+        assert await harness.state.records.checkpoint(lease, b"page 3")
+        return lease
+
+    async def _is_still_there(self, harness: Harness, lease: Lease) -> None:
+        assert await harness.state.records.load_checkpoint(lease.id) == b"page 3"
+        again = await harness.lease_one(harness.stranger())
+        assert again.id == lease.id
+        assert await harness.state.records.load_checkpoint(lease.id) == b"page 3"

@@ -20,9 +20,9 @@ from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
 from tenure.call import Call, Options, outgoing
 from tenure.clock import SYSTEM_CLOCK, Clock
-from tenure.config import Settings, settings_from
+from tenure.config import Settings, client_name, settings_from
 from tenure.context import Context, SyncContext
-from tenure.errors import BadArgument, BadTask, BodyTooLarge, ConfigurationError, KeyConflict, UnknownTask
+from tenure.errors import BadArgument, BadSetting, BadTask, BodyTooLarge, ConfigurationError, KeyConflict, UnknownTask
 from tenure.handle import Handle
 from tenure.message import Outgoing, new_id
 from tenure.record import Record
@@ -64,7 +64,7 @@ class Tenure:
     ) -> None:  # fmt: skip
         """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet."""
         self.settings = settings or settings_from()
-        self.client = client or self.settings.client
+        self.client = self.settings.client if client is None else _checked_client(client)
         self.tasks: dict[str, Task[..., Any]] = {}
         self.clock = clock
         self._lifespan = lifespan
@@ -122,8 +122,8 @@ class Tenure:
         task = self.tasks.get(name)
         if task is None:
             near = difflib.get_close_matches(name, self.tasks, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(sorted(self.tasks)) or 'none'}"
-            msg = f"no task named {name!r} is registered with this app{hint} Nothing was sent."
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(self.tasks)) or 'none'}."
+            msg = f"no task named {name!r} is registered with this app; {hint} Nothing was sent."
             raise UnknownTask(msg)
         return task
 
@@ -153,10 +153,6 @@ class Tenure:
 
     async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
-        unknown = options.keys() - Options.__annotations__.keys()
-        if unknown:
-            msg = f"submit takes no option {', '.join(sorted(unknown))}; nothing was sent"
-            raise BadArgument(msg)
         wall = self.clock.wall()
         out = outgoing(call, options, id=new_id(wall), client=self.client, sent_at=wall)
         (sent,) = await self.send([out])
@@ -272,6 +268,14 @@ class Tenure:
     async def __aexit__(self, *_: object) -> None:
         """Close."""
         await self.close()
+
+
+def _checked_client(client: str) -> str:
+    try:
+        return client_name(client)
+    except ValueError:
+        msg = f"client={client!r} cannot name a queue; use a-z, 0-9 and single dashes"
+        raise BadSetting(msg) from None
 
 
 def _accepted(sent: Sent) -> str:

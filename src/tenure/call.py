@@ -83,6 +83,7 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
             id=id, queue=call.task.queue, task=call.task.name, body=call.body, client=client, sent_at=sent_at
         )
         return Outgoing(message)
+    _check(options)
     correlation_id = options.get("correlation_id")
     if correlation_id is None and parent is not None:
         correlation_id = parent.correlation_id or parent.id
@@ -101,6 +102,21 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
         overrides=_overrides(options),
     )
     return Outgoing(message, seconds(options.get("delay", 0.0), "delay"))
+
+
+def _check(options: Options) -> None:
+    """Refuse what no worker could read, or what would be left out without a word."""
+    unknown = options.keys() - Options.__annotations__.keys()
+    if unknown:
+        msg = f"submit takes no option {', '.join(sorted(unknown))}; nothing was sent"
+        raise BadArgument(msg)
+    headers = options.get("headers") or {}
+    texts: list[tuple[str, object]] = [(name, options.get(name)) for name in ("key", "id", "correlation_id")]
+    texts += [("headers", part) for pair in headers.items() for part in pair]
+    for name, value in texts:
+        if value is not None and not isinstance(value, str):
+            msg = f"{name}: {value!r} is not a text; nothing was sent"
+            raise BadArgument(msg)
 
 
 def _priority(value: int) -> int:

@@ -52,7 +52,8 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-def _client(text: str) -> str:
+def client_name(text: str) -> str:
+    """`text`, if it can name a client: the queue `{client}-tasks` must be a valid queue name everywhere."""
     if not text or not all(part.isalnum() for part in text.split("-")) or text != text.lower() or not text.isascii():
         raise ValueError
     return text
@@ -63,7 +64,7 @@ _SECONDS = "seconds from 0.05 to 604800"
 
 _SETTINGS = (
     _Setting("url", ("TENURE_URL",), "a URL such as sqlite:///jobs.db", str),
-    _Setting("client", ("TENURE_CLIENT", "CLIENT_ID"), "a-z, 0-9 and single dashes", _client),
+    _Setting("client", ("TENURE_CLIENT", "CLIENT_ID"), "a-z, 0-9 and single dashes", client_name),
     _Setting("lease_seconds", ("TENURE_LEASE", "ACK_TIMEOUT_SECONDS"), _SECONDS, _number(0.05, _WEEK)),
     _Setting("max_attempts", ("TENURE_MAX_ATTEMPTS", "MAX_ATTEMPTS"), "a whole number from 1", _whole(1, 10**6)),
     _Setting("sweep_batch", ("TENURE_SWEEP_BATCH", "REQUEUE_BATCH_SIZE"), "1 to 1000", _whole(1, 1000)),

@@ -111,7 +111,8 @@ class _Shared:
         if fraction is not None and not 0.0 <= fraction <= 1.0:
             msg = f"progress is a fraction from 0.0 to 1.0, not {fraction!r}"
             raise BadArgument(msg)
-        self._link.progress(Progress(fraction, note))
+        # Text that is not UTF-8, such as the name of a file, is told as far as it can be.
+        self._link.progress(Progress(fraction, str(note).encode("utf-8", "backslashreplace").decode()))
 
     def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
         """Hand on to another task: goes out once, together with the completion of this message, or not at all."""

@@ -37,8 +37,12 @@ class Signature:
         self._names = tuple(parameter.name for parameter in self._parameters)
         self._positional = tuple(p.name for p in self._parameters if p.kind in _POSITIONAL)
         fields = [_field(parameter, hints) for parameter in self._parameters]
-        payload = msgspec.defstruct(f"{name}_payload", fields, kw_only=True)
-        self._decoder = msgspec.json.Decoder(payload, dec_hook=_decode_hook)
+        payload = msgspec.defstruct("Payload", fields, kw_only=True)
+        try:
+            self._decoder = msgspec.json.Decoder(payload, dec_hook=_decode_hook)
+        except TypeError as error:
+            msg = f"task {name}: a parameter has a type that no payload can be read into: {error}"
+            raise BadTask(msg) from error
         self._result_encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
     def body(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> msgspec.Raw:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, 
 import msgspec
 
 from tenure.call import Call, Options, seconds
-from tenure.errors import BadTask
+from tenure.errors import BadArgument, BadTask
 from tenure.retry import RetryPolicy
 from tenure.signature import Signature
 from tenure.timing.policy import LeasePolicy
@@ -112,18 +112,31 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
         raise BadTask(msg)
     hold = options.get("max_hold")
-    return Policy(
-        retry=RetryPolicy(
-            max_attempts=attempts,
-            first_delay_seconds=seconds(options.get("first_delay", 1.0), "first_delay"),
-            max_delay_seconds=seconds(options.get("max_delay", 300.0), "max_delay"),
-        ),
-        lease=LeasePolicy(
-            seconds=seconds(options.get("lease", lease_seconds), "lease", least=0.05),
-            max_hold_seconds=None if hold is None else seconds(hold, "max_hold", least=0.001),
-        ),
-        reject_on=tuple(options.get("reject_on", ())),
-    )
+    try:
+        return Policy(
+            retry=RetryPolicy(
+                max_attempts=attempts,
+                first_delay_seconds=seconds(options.get("first_delay", 1.0), "first_delay"),
+                max_delay_seconds=seconds(options.get("max_delay", 300.0), "max_delay"),
+            ),
+            lease=LeasePolicy(
+                seconds=seconds(options.get("lease", lease_seconds), "lease", least=0.05),
+                max_hold_seconds=None if hold is None else seconds(hold, "max_hold", least=0.001),
+            ),
+            reject_on=_errors(options.get("reject_on", ())),
+        )
+    except BadArgument as error:
+        msg = str(error).removesuffix("; nothing was sent")
+        raise BadTask(msg) from error
+
+
+def _errors(given: Any) -> tuple[type[BaseException], ...]:
+    """`reject_on` as the user gave it: one class of errors, or a tuple of them."""
+    errors = given if isinstance(given, tuple | list) else (given,)
+    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in errors):
+        msg = f"reject_on={given!r} is not a tuple of exception classes, such as (ValueError,)"
+        raise BadTask(msg)
+    return tuple(errors)
 
 
 def _runs_in(wanted: str | None, signature: Signature, name: str) -> RunsIn:

@@ -4,6 +4,9 @@ Handlers return a plain result, or *raise* `Retry` or `Reject`; everything else 
 The worker turns that into one of the values below, and `runtime/settling.py` carries it out.
 """
 
+import math
+from datetime import timedelta
+
 import msgspec
 
 from tenure.message import Outgoing
@@ -12,11 +15,14 @@ from tenure.message import Outgoing
 class Retry(Exception):
     """Raised by a handler: not now; run me again after `after` seconds (default: the task's backoff)."""
 
-    def __init__(self, after: float | None = None, reason: str = "") -> None:
+    def __init__(self, after: float | timedelta | None = None, reason: str = "") -> None:
         """Say when to come back, and why (shown in the message's history)."""
         super().__init__(reason or "retry asked for")
-        self.after = after
+        self.after = after.total_seconds() if isinstance(after, timedelta) else after
         self.reason = reason
+        if self.after is not None and not math.isfinite(self.after):
+            msg = f"Retry(after={after!r}) names no moment"
+            raise ValueError(msg)
 
 
 class Reject(Exception):

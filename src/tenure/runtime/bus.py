@@ -31,6 +31,7 @@ class Bus:
         self._waiting: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._dropped = 0
+        self._closed = asyncio.Event()
         #: How often each kind was published; cheap figures for people and tests.
         self.counts: Counter[str] = Counter()
 
@@ -38,7 +39,10 @@ class Bus:
         """Tell everybody. Call it on the worker's loop."""
         self.counts.update(event.kind.value for event in events)
         for sink in self._sinks:
-            sink.publish(events)
+            try:
+                sink.publish(events)
+            except Exception:
+                logger.exception("%s failed; %d events did not reach it", type(sink).__name__, len(events))
         self._keep(events)
         self._wake.set()
 
@@ -49,18 +53,21 @@ class Bus:
             self._dropped += 1
 
     async def run(self) -> None:
-        """Append to the journal whatever has gathered, as soon as the previous append returned."""
-        while True:
+        """Append to the journal whatever has gathered, as soon as the previous append returned, until closed."""
+        while not self._closed.is_set():
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
-                if not await self._append():
-                    await asyncio.sleep(_PAUSE_SECONDS)
+                if await self._append():
+                    continue
+                if self._closed.is_set():
+                    return
+                await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def flush(self) -> None:
-        """Append what is left, at the end; gives up when the journal is away."""
-        while self._waiting and await self._append():
-            pass
+    def close(self) -> None:
+        """Let `run` append what is left and end; it gives up when the journal is away."""
+        self._closed.set()
+        self._wake.set()
 
     async def _append(self) -> bool:
         batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]

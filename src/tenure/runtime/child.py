@@ -49,6 +49,7 @@ def main(descriptor: int, parent: int, name: str) -> None:
     with asyncio.Runner() as runner:
         while (job := line.jobs.get()) is not None:
             line.conclude(_run(job, line, finder, runner))
+    line.close()
 
 
 def _die_with(parent: int) -> None:
@@ -66,9 +67,10 @@ def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner) -> bytes:
     try:
         task = finder.find(job.locator, message.task)
     except BaseException as error:  # noqa: BLE001 - even sys.exit() at the top of a module
-        text = f"a child process cannot get task {message.task} from {job.locator}: {_plain(_one_line(error))}"
-        return encode(Unloadable(text, _plain("".join(traceback.format_exception(error)))))
-    link = ParentLink(line, message.id)
+        why = f"{type(error).__name__}: {error}"
+        text = f"a child process cannot get task {message.task} from {job.locator}: {why}"
+        return encode(Unloadable(_plain(text), _plain("".join(traceback.format_exception(error)))))
+    link = ParentLink(line)
     line.begin(link, encode(Started()))
     if task.signature.is_async:
         return runner.run(_call_async(job, message, task, link), context=contextvars.copy_context())
@@ -107,10 +109,6 @@ def _judge(error: BaseException, job: Job, message: Message, task: Task[..., Any
     return encode(RunRetried(type(verdict)(verdict.after_seconds, reason)))
 
 
-def _one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
 def _plain(text: str) -> str:
-    """Errors may carry what UTF-8 cannot say (half of a surrogate pair, from a file's name), or a whole file."""
-    return text[-2 * TRACEBACK_LIMIT :].encode("utf-8", "backslashreplace").decode()
+    """Errors may carry what UTF-8 cannot say (half a surrogate pair, from a file's name), or a whole file."""
+    return text[: 2 * TRACEBACK_LIMIT].encode("utf-8", "backslashreplace").decode()

@@ -37,7 +37,7 @@ START_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 
 
-class ChildDied(Exception):  # noqa: N818 - says what is the case
+class ChildDied(Exception):
     """The process died while it ran the message."""
 
     def __init__(self, exit_code: int, *, alone: bool) -> None:
@@ -65,8 +65,9 @@ class Children:
     """A pool of child processes, started when they are needed."""
 
     def __init__(
-        self, locate: Callable[[Task[..., Any]], Locator], *, most: int, clock: Clock, name: str, reuse: bool = True
-    ) -> None:
+        self, locate: Callable[[Task[..., Any]], Locator], *,
+        most: int, clock: Clock, name: str, reuse: bool = True,
+    ) -> None:  # fmt: skip
         """At most `most` at a time; `locate` says where a child finds a task."""
         refuse_while_loading()
         self._locate = locate
@@ -74,6 +75,7 @@ class Children:
         self._name = name
         self._reuse = reuse
         self._slots = asyncio.Semaphore(most)
+        self._located: dict[str, Locator] = {}
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
         self._farewells: set[asyncio.Task[int | None]] = set()
@@ -89,7 +91,7 @@ class Children:
         if message is None or task is None:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
-        locator = self._locate(task)
+        locator = self._located.get(task.name) or self._located.setdefault(task.name, self._locate(task))
         try:
             job = encode(Job(locator, envelope.encode(message), delivery.attempt, delivery.fence))
         except BodyTooLarge as error:
@@ -135,7 +137,7 @@ class Children:
             raise _not_loaded(unloadable)
         if fresh:
             seconds = self._clock.monotonic() - began
-            logger.debug("child process %d (%s) was ready for %s after %.3f s", child.pid, self._name, what, seconds)
+            logger.debug("child process %d (%s) began %s after %.3f s", child.pid, self._name, what, seconds)
         try:
             return await conversation.finish()
         except Gone as error:

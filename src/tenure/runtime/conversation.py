@@ -6,6 +6,7 @@ and ends with the verdict. Used by `children.py`; the other side is `child.py`.
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any, cast
 
 import msgspec
@@ -39,7 +40,7 @@ logger = logging.getLogger("tenure.children")
 LOOK_SECONDS = 0.5
 
 
-class Gone(Exception):  # noqa: N818 - says what is the case
+class Gone(Exception):
     """The child said no more."""
 
 
@@ -83,17 +84,17 @@ class Conversation:
                         return ending
                     case ProgressNote(progress=progress):
                         self._link.progress(progress)
-                    case TouchQuestion() | CheckpointQuestion() | LoadQuestion() | SubmitQuestion() as question:
+                    case None | Started() | Unloadable():
+                        raise Gone
+                    case question:
                         # In a task of its own: a touch that waits for the broker must not hold up a verdict.
                         self._start(self._answer(question))
-                    case _:
-                        raise Gone
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -119,13 +120,13 @@ class Conversation:
         except TenureError as error:
             answer = encode(Refusal(question.number, error.code, str(error)))
         except Exception as error:
-            logger.exception("a question of a handler in child process %d could not be answered", self._child.pid)
+            logger.exception("the context in child process %d was not answered", self._child.pid)
             answer = encode(Refusal(question.number, "", f"{type(error).__name__}: {error}"))
         # First how the lease stands: after `await ctx.touch()` the handler sees the new deadline.
         self._tell()
         self._child.send(answer)
 
-    async def _value(self, question: Question) -> bytes | str | None:
+    async def _value(self, question: Question) -> bytes | None:
         link = self._link
         match question:
             case TouchQuestion(seconds=seconds):
@@ -136,5 +137,5 @@ class Conversation:
                 return await link.load_checkpoint()
             case SubmitQuestion(task=task, queue=queue, body=body, options=options):
                 call: Call[Any] = Call(Target(task, queue), msgspec.Raw(body))
-                return link.submit(call, cast("Options", options))
+                return link.submit(call, cast("Options", options)).encode()
         return None

@@ -20,7 +20,7 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "message", "queue", "runner",
+        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "message", "queue", "runner", "sealed",
         "started", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
@@ -34,6 +34,7 @@ class Delivery:
         # intake
         self.message: Message | None = None
         self.task: Task[..., Any] | None = None
+        #: Proof of the claim, until it is sealed or released.
         self.token: Token | None = None
         # handling
         self.runner: asyncio.Task[None] | None = None
@@ -46,6 +47,9 @@ class Delivery:
         self.ending: Verdict | None = None
         self.lease_lost = False
         self.verdict: Verdict | None = None
+        # settling
+        #: The ledger has it as done: whatever the broker says after that, it is completed.
+        self.sealed = False
 
     @property
     def attempt(self) -> int:
@@ -59,7 +63,7 @@ class Delivery:
             return None
         return self.finished - self.started
 
-    def hand_on(self, call: Call[Any], options: Options, *, sent_at: float) -> str:
+    def hand_on(self, call: Call[Any], options: Options, *, sent_at: float) -> Outgoing:
         """Keep a hand-off for the ack; its id is derived, so that a repeated run hands on the same message."""
         message = self.message
         if message is None:
@@ -68,4 +72,4 @@ class Delivery:
         id = derived_id(message, len(self.handoffs))
         out = outgoing(call, options, id=id, client=message.client, sent_at=sent_at, parent=message)
         self.handoffs.append(out)
-        return out.message.id
+        return out

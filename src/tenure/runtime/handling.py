@@ -61,7 +61,8 @@ class Handling:
         """End a run from outside; it gets `verdict` unless it returned before it noticed."""
         if delivery in self.running and delivery.runner is not None and delivery.ending is None:
             delivery.ending = verdict
-            delivery.runner.cancel()
+            if delivery.started is not None:  # a task that is cancelled before its first step never runs at all
+                delivery.runner.cancel()
 
     def end_overheld(self, delivery: Delivery) -> None:
         """End a run that took longer than `max_hold`: a failed attempt like any other."""
@@ -83,11 +84,14 @@ class Handling:
             raise RuntimeError(msg)
         delivery.started = self._clock.monotonic()
         try:
-            verdict = await self._call(delivery, message, task)
+            verdict = delivery.ending or await self._call(delivery, message, task)
         except asyncio.CancelledError:
             verdict = delivery.ending or self._cancelled_itself(delivery, message, task)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever users raise is a verdict
-            verdict = judge_error(error, task.policy, message, delivery.attempt, random.random)
+        except KeyboardInterrupt:
+            raise  # not the handler's: somebody wants this process to end
+        except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
+            # An error on the way out of a run that was ended from outside is not the message's fault.
+            verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)
         delivery.finished = self._clock.monotonic()
         self.running.discard(delivery)
         if not self._thread_goes_on(delivery):
@@ -124,7 +128,7 @@ class Handling:
             link = self._make_link(delivery)
             context = SyncContext(message, delivery.attempt, delivery.fence, link, self.state, self._loop)
             positional = (context, *positional)
-        thread = self._loop.run_in_executor(self._threads, lambda: task.function(*positional, **keywords))
+        thread = self._loop.run_in_executor(self._threads, _without_stop, task.function, positional, keywords)
         delivery.thread = thread
         # A thread cannot be ended. It is told (ctx.lease_lost, ctx.stopping), and its slot stays taken.
         return await asyncio.shield(thread)
@@ -164,3 +168,12 @@ class Handling:
     def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         reason = Reason("error", "the handler was cancelled by its own code")
         return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
+
+
+def _without_stop(function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call it. A StopIteration cannot be carried by a future: the run would never end."""
+    try:
+        return function(*positional, **keywords)
+    except StopIteration as error:
+        msg = "the handler raised StopIteration"
+        raise RuntimeError(msg) from error

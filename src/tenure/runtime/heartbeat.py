@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from tenure.broker import Broker
+from tenure.claim import Token
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, LeaseLost
 from tenure.lease import Lease, LeaseState
@@ -41,6 +42,14 @@ class BeatStats(msgspec.Struct, frozen=True):
     total_extended_seconds: float = 0.0
     last_error: str | None = None
     is_running: bool = True
+
+
+class _Wish(msgspec.Struct, frozen=True):
+    """What handlers asked for by `ctx.touch` since the last beat."""
+
+    #: None: the usual time.
+    seconds: float | None
+    waiters: list[concurrent.futures.Future[None]]
 
 
 class _Held:
@@ -70,6 +79,16 @@ class _Held:
         #: Seconds that a handler asked for by `ctx.touch`, and who waits for it.
         self.touch: float | None = None
         self.waiters: list[concurrent.futures.Future[None]] = []
+
+    def take_wish(self) -> _Wish:
+        """What the beat that begins now must fulfil; what is asked for later waits for the next one."""
+        wish = _Wish(self.touch, self.waiters)
+        self.touch, self.waiters = None, []
+        return wish
+
+
+#: A lease that is being renewed, and what was asked for it.
+_Beat = tuple[_Held, _Wish]
 
 
 class Heartbeat:
@@ -112,7 +131,7 @@ class Heartbeat:
         earliest = float("inf")
         with self._lock:
             for delivery in deliveries:
-                due = now + beat_interval(delivery.lease.seconds)
+                due = _first_due(delivery.lease, now)
                 ends = now + _max_hold(delivery)
                 self._held[delivery] = _Held(delivery, due, ends)
                 earliest = min(earliest, due, ends)
@@ -126,6 +145,10 @@ class Heartbeat:
             held = [self._held.pop(delivery, None) for delivery in deliveries]
             beating = not self._in_beat.isdisjoint(h for h in held if h is not None) if self._in_beat else False
             over = self._beat_over
+            for one in held:
+                # A thread that was left may still wait for its touch.
+                for waiter in _listening(one.take_wish()) if one is not None else ():
+                    waiter.set_exception(LeaseLost("the run was ended; its lease was not renewed"))
         if beating:
             # A touch may replace the receipt: settling with the old one would fail, or worse, succeed.
             await asyncio.wrap_future(over)
@@ -199,81 +222,119 @@ class Heartbeat:
             if not any(h.due <= now for h in self._held.values()):
                 return
             due = [h for h in self._held.values() if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
+            beats = [(held, held.take_wish()) for held in due]
             self._in_beat = frozenset(due)
             over = self._beat_over = concurrent.futures.Future()
+            over.set_running_or_notify_cancel()  # whoever waits for it may give up, but not call it off
+        limit = self._broker.traits.batch_limit
         try:
-            await self._renew(due)
+            for start in range(0, len(beats), limit):
+                await self._renew(beats[start : start + limit])
         finally:
             with self._lock:
                 self._in_beat = frozenset()
             over.set_result(None)
 
-    async def _renew(self, due: list[_Held]) -> None:
-        asked = [h.lease if h.touch is None else msgspec.structs.replace(h.lease, seconds=h.touch) for h in due]
+    async def _renew(self, beats: list[_Beat]) -> None:
+        """Claims first: where one exists it is the lease, whether the broker can be reached or not."""
+        kept, error = await self._renew_claims(beats)
+        answers: list[Lease | None]
         try:
-            answers = await self._broker.touch(asked)
-            claims = await self._renew_claims(due)
-        except BrokerUnavailable as error:
-            self._miss(due, error)
-            return
+            answers = [*await self._broker.touch([_asked(held, wish) for held, wish in beats])]
+        except BrokerUnavailable as away:
+            answers, error = [None] * len(beats), away
         now = self._clock.monotonic()
-        lost: list[_Held] = []
-        for held, answer in zip(due, answers, strict=True):
-            # Where a claim exists it is the lease; the broker's own timer only decides on redelivery.
-            mine = claims.get(held, answer.state is LeaseState.HELD)
-            if mine:
-                self._extend(held, answer, now)
-            else:
-                lost.append(held)
+        missed: list[_Beat] = []
+        lost: list[_Beat] = []
+        with self._lock:
+            for beat, answer in zip(beats, answers, strict=True):
+                held, _ = beat
+                mine = kept.get(held) if held.delivery.token is not None else _is_held(answer)
+                if answer is not None:
+                    # A longer `ctx.touch` counts once: later beats ask for the usual time, and never shorten.
+                    held.lease = msgspec.structs.replace(answer, seconds=held.lease.seconds)
+                if mine is False:
+                    lost.append(beat)
+                elif mine is None or answer is None:
+                    missed.append(beat)
+                else:
+                    self._extend(beat, now)
+        if error is not None and missed:
+            self._miss(missed, error)
         self._lose(lost)
 
-    async def _renew_claims(self, due: list[_Held]) -> dict[_Held, bool]:
-        claimed = [(held, held.delivery.token) for held in due if held.delivery.token is not None]
-        if not claimed:
-            return {}
-        kept = await self._ledger.renew([token for _, token in claimed if token is not None])
-        return {held: ok for (held, _), ok in zip(claimed, kept, strict=True)}
+    async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[_Held, bool], BrokerUnavailable | None]:
+        """Which claims are still ours; empty, and why, if the ledger is away."""
+        tokens = {held: _renewed(held.delivery.token, wish) for held, wish in beats if held.delivery.token}
+        if not tokens:
+            return {}, None
+        try:
+            kept = await self._ledger.renew(list(tokens.values()))
+        except BrokerUnavailable as error:
+            return {}, error
+        return dict(zip(tokens, kept, strict=True)), None
 
-    def _extend(self, held: _Held, answer: Lease, now: float) -> None:
-        seconds = held.lease.seconds
-        # A longer `ctx.touch` counts once: later beats ask for the usual time, and never shorten.
-        held.lease = msgspec.structs.replace(answer, seconds=seconds)
-        held.due = now + beat_interval(seconds)
+    def _extend(self, beat: _Beat, now: float) -> None:
+        held, wish = beat
+        held.due = now + beat_interval(held.lease.seconds) if not held.waiters else now
         held.extensions += 1
-        held.extended += held.touch or seconds
-        held.touch = None
+        held.extended += wish.seconds or held.lease.seconds
         held.last_error = None
-        for waiter in _taken(held):
+        for waiter in _listening(wish):
             waiter.set_result(None)
 
-    def _miss(self, due: list[_Held], error: BrokerUnavailable) -> None:
+    def _miss(self, missed: list[_Beat], error: BrokerUnavailable) -> None:
         now = self._clock.monotonic()
-        for held in due:
-            held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
-            held.last_error = str(error)
-            held.due = now + _RETRY * beat_interval(held.lease.seconds)
-            for waiter in _taken(held):
-                waiter.set_exception(error)
-        self._on_failed(len(due), str(error))
-
-    def _lose(self, lost: list[_Held]) -> None:
         with self._lock:
-            for held in lost:
-                held.delivery.lease_lost = True
+            for held, wish in missed:
+                held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
+                held.last_error = str(error)
+                held.due = now + _RETRY * beat_interval(held.lease.seconds)
+                for waiter in _listening(wish):
+                    waiter.set_exception(error)
+        self._on_failed(len(missed), str(error))
+
+    def _lose(self, lost: list[_Beat]) -> None:
+        ended: list[_Held] = []
+        with self._lock:
+            for held, wish in lost:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.LOST)
-                self._held.pop(held.delivery, None)
-        for held in lost:
+                held.due = float("inf")
+                if held.delivery.verdict is None:
+                    held.delivery.lease_lost = True
+                    self._held.pop(held.delivery, None)
+                    ended.append(held)
+                # Otherwise its settle waits in the outbox, and perhaps took effect though no answer came:
+                # the store's fence decides.
+                for waiter in (*_listening(wish), *_listening(held.take_wish())):
+                    msg = f"the lease on {held.delivery.id} is lost; somebody else may be running it"
+                    waiter.set_exception(LeaseLost(msg))
+        for held in ended:
             logger.warning("lease on %s lost; its handler is ended and nothing will be settled", held.delivery.id)
-            for waiter in _taken(held):
-                msg = f"the lease on {held.delivery.id} is lost; somebody else may be running it"
-                waiter.set_exception(LeaseLost(msg))
             self._on_lost(held.delivery)
 
 
-def _taken(held: _Held) -> list[concurrent.futures.Future[None]]:
+def _asked(held: _Held, wish: _Wish) -> Lease:
+    return held.lease if wish.seconds is None else msgspec.structs.replace(held.lease, seconds=wish.seconds)
+
+
+def _renewed(token: Token, wish: _Wish) -> Token:
+    return token if wish.seconds is None else msgspec.structs.replace(token, seconds=wish.seconds)
+
+
+def _is_held(answer: Lease | None) -> bool | None:
+    return None if answer is None else answer.state is LeaseState.HELD
+
+
+def _listening(wish: _Wish) -> list[concurrent.futures.Future[None]]:
     """Whoever waits for a touch and has not given up."""
-    waiters, held.waiters = held.waiters, []
-    return [waiter for waiter in waiters if waiter.set_running_or_notify_cancel()]
+    return [waiter for waiter in wish.waiters if waiter.set_running_or_notify_cancel()]
+
+
+def _first_due(lease: Lease, now: float) -> float:
+    """At a third of the lease; sooner for one that is not new, as after a settle that failed."""
+    interval = beat_interval(lease.seconds)
+    return min(now + interval, lease.deadline - lease.seconds + interval)
 
 
 def _max_hold(delivery: Delivery) -> float:

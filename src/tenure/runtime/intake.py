@@ -23,7 +23,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.slots import Slots
 from tenure.state import Ledger
 from tenure.task import Task
-from tenure.verdict import Dead, Duplicate, Reason, Returned, Verdict
+from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
 
 logger = logging.getLogger("tenure.intake")
 
@@ -83,8 +83,10 @@ class Intake:
             for name, task in tasks.items()
             if task.policy.lease.seconds != lease_seconds
         }
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self._idle = False
+        #: A lease call whose reply was lost, while we do not know what it lent.
+        self._unanswered: LeaseRequest | None = None
         self._task: asyncio.Task[None] | None = None
 
     # -- the loop ----------------------------------------------------------------------------------
@@ -93,9 +95,9 @@ class Intake:
         """Fetch until stopped. A lease call under way is never cancelled: what it lends would be nobody's."""
         self._task = asyncio.current_task()
         backoff = Backoff(self._clock)
-        while not self._stopping:
+        while not self._stopping.is_set():
             want = await self._interruptible(self._slots.room)
-            if self._stopping or not want:
+            if self._stopping.is_set() or not want:
                 return
             try:
                 leases = await self._fetch(want)
@@ -111,7 +113,7 @@ class Intake:
 
     def stop(self) -> None:
         """Fetch no more. Work that was already lent still goes its way."""
-        self._stopping = True
+        self._stopping.set()
         if self._idle and self._task is not None:
             self._task.cancel()
 
@@ -120,7 +122,7 @@ class Intake:
         try:
             return await wait()
         except asyncio.CancelledError:
-            if self._stopping:
+            if self._stopping.is_set():
                 return None
             raise
         finally:
@@ -133,6 +135,8 @@ class Intake:
             await asyncio.sleep(1.0)  # the next lease call says what is wrong
 
     async def _fetch(self, want: int) -> list[Lease]:
+        if self._unanswered is not None:
+            return await self._look_after(self._unanswered)
         want = min(want, self._broker.traits.batch_limit)
         request_id = os.urandom(8).hex()
         request = LeaseRequest(self._crew.owner_id, request_id, self._queues, want, self._seconds, self._by_task)
@@ -145,8 +149,15 @@ class Intake:
         except BrokerUnavailable as error:
             if not error.outcome_unknown:
                 raise
-            # The reply was lost, the leases perhaps not: they are ours by request id.
-            return await self._broker.held(self._crew.owner_id, request_id)
+            # Asked before anything else, and again until there is an answer: nobody else looks after these.
+            self._unanswered = request
+            return await self._look_after(request)
+
+    async def _look_after(self, request: LeaseRequest) -> list[Lease]:
+        """The reply was lost, the leases perhaps not: they are ours by request id."""
+        leases = await self._broker.held(request.owner, request.request_id)
+        self._unanswered = None
+        return leases
 
     # -- letting in --------------------------------------------------------------------------------
 
@@ -193,6 +204,11 @@ class Intake:
             # Closed by default: without the ledger's word nothing that needs it is run.
             for delivery in asking:
                 self._refuse(delivery, Returned(1.0, Reason(error.code, f"the ledger is away: {error}")))
+            return [d for d in deliveries if d not in asking]
+        except OwnerRetired:
+            # Declared dead since the lease: it was returned with all we had. The next lease call joins again.
+            for delivery in asking:
+                self._refuse(delivery, Lost())
             return [d for d in deliveries if d not in asking]
         refused = {d for d, answer in zip(asking, answers, strict=True) if not self._let_in(d, answer)}
         return [d for d in deliveries if d not in refused]

@@ -10,6 +10,8 @@ from tenure.verdict import Dead, Reason, Reject, Retried, Retry
 
 #: A traceback is kept for people; its end tells most.
 TRACEBACK_LIMIT = 4000
+#: Ten years: more than anybody means, and less than any store's clock can count.
+LONGEST_DELAY = 3653 * 86_400.0
 
 
 def judge_error(
@@ -18,11 +20,11 @@ def judge_error(
     """The verdict on attempt number `attempt` (from 1) that ended in `error`."""
     match error:
         case Reject():
-            return Dead(Reason("rejected", error.reason), counted=True)
+            return Dead(Reason("rejected", _text(error.reason)), counted=True)
         case PayloadInvalid():
-            return Dead(Reason("payload_invalid", str(error)))
+            return Dead(Reason("payload_invalid", _text(error)))
         case Retry():
-            reason = Reason("retry", error.reason or "the handler asked for another try")
+            reason = Reason("retry", _text(error.reason) or "the handler asked for another try")
             return judge_failure(reason, policy, message, attempt, draw, after=error.after)
     if isinstance(error, policy.reject_on):
         return Dead(Reason("rejected", _one_line(error), _traceback(error)), counted=True)
@@ -38,12 +40,27 @@ def judge_failure(
     if attempt >= most:
         text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
         return Dead(Reason("max_attempts", text, reason.traceback), counted=True)
-    return Retried(policy.retry.delay_seconds(attempt, draw) if after is None else max(0.0, after), reason)
+    delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_DELAY)
+    return Retried(delay, reason)
 
 
 def _one_line(error: BaseException) -> str:
-    text = str(error).strip()
+    text = _text(error).strip()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _text(said: object) -> str:
+    """What people and every store can read, whatever the handler raised."""
+    try:
+        text = str(said)
+    except Exception as error:  # noqa: BLE001 - an error that cannot be printed is an error all the same
+        return f"(no text: its __str__ raised {type(error).__name__})"
+    return _storable(text)
+
+
+def _storable(text: str) -> str:
+    """File names that are not UTF-8 reach error texts as lone surrogates, which no store takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _traceback(error: BaseException) -> str:
@@ -51,5 +68,5 @@ def _traceback(error: BaseException) -> str:
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("tenure."):
         frames = frames.tb_next
-    text = "".join(traceback.format_exception(type(error), error, frames))
+    text = _storable("".join(traceback.format_exception(type(error), error, frames)))
     return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]

@@ -8,10 +8,12 @@ Used by `child.py`; the other end is `conversation.py`.
 """
 
 import asyncio
+import contextlib
 import itertools
 import os
 import queue
 import socket
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -44,3 +46,203 @@ from tenure.runtime.wire import (
 PROGRESS_SECONDS = 0.1
 
 _NOTHING = Standing(deadline=0.0, lease_lost=False, stopping=False)
+
+
+class Line:
+    """The child's end of the wire."""
+
+    def __init__(self, connection: socket.socket, name: str) -> None:
+        """Speak through `connection`."""
+        connection.set_inheritable(False)  # what a handler starts must not hold it open after our end
+        #: What to run next. None: the parent wants no more.
+        self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self.loop = asyncio.new_event_loop()
+        self.standing = _NOTHING
+        self._connection = connection
+        self._thread = threading.Thread(target=self._run, name=f"tenure-{name}", daemon=True)
+        self._lock = threading.Lock()
+        self._noted: tuple[ParentLink, bytes] | None = None
+        self._numbers = itertools.count(1)
+        # The rest is touched by the line's own thread only.
+        self._writer: asyncio.StreamWriter | None = None
+        self._busy = False
+        self._link: ParentLink | None = None
+        self._questions: dict[int, Future[bytes | None]] = {}
+
+    # -- called from any thread --------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """After the last job: leave nothing open."""
+        self._thread.join()
+        self.loop.close()
+
+    def begin(self, link: "ParentLink", started: bytes) -> None:
+        """A handler begins; `link` is the one that may ask. Returns when the parent can no longer miss it."""
+        written: Future[None] = Future()
+        self.loop.call_soon_threadsafe(self._begin, link, started, written)
+        written.result()
+
+    def conclude(self, ending: bytes) -> None:
+        """The run is over."""
+        self.loop.call_soon_threadsafe(self._conclude, ending)
+
+    def ask(self, link: "ParentLink", question: Callable[[int], Question]) -> "Future[bytes | None]":
+        """Ask the parent."""
+        number = next(self._numbers)
+        data = encode(question(number))
+        future: Future[bytes | None] = Future()
+        future.set_running_or_notify_cancel()  # from here on it ends by the answer only
+        self.loop.call_soon_threadsafe(self._ask, link, number, data, future)
+        return future
+
+    def note(self, link: "ParentLink", data: bytes) -> None:
+        """Tell the parent something of which only the newest counts."""
+        with self._lock:
+            is_planned = self._noted is not None
+            self._noted = (link, data)
+        if not is_planned:
+            self.loop.call_soon_threadsafe(self.loop.call_later, PROGRESS_SECONDS, self._tell_noted)
+
+    # -- the line's own thread ---------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_until_complete(self._listen())
+        except BaseException:  # noqa: BLE001 - without its line a child is of no use to anybody
+            traceback.print_exc()
+            os._exit(1)
+
+    async def _listen(self) -> None:
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
+        while (data := await read(reader)) is not None:
+            self._take(to_child.decode(data))
+        if self._busy:
+            os._exit(1)  # the parent is dead or has no use for us: the handler must not go on
+        self.jobs.put(None)
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):  # the parent may have gone without a word
+            await self._writer.wait_closed()
+
+    def _take(self, frame: Hello | Job | Standing | Answer | Refusal) -> None:
+        match frame:
+            case Hello(arguments=arguments):
+                sys.argv[:] = arguments
+            case Job():
+                self._busy = True
+                self.jobs.put(frame)
+            case Standing():
+                self.standing = frame
+            case Answer(number=number, value=value):
+                future = self._questions.pop(number, None)
+                if future is not None:
+                    future.set_result(value)
+            case Refusal(number=number):
+                future = self._questions.pop(number, None)
+                if future is not None:
+                    future.set_exception(error_of(frame))
+
+    def _begin(self, link: "ParentLink", started: bytes, written: "Future[None]") -> None:
+        self._link = link
+        self._write(started)  # goes out at once: nothing waits before it
+        written.set_result(None)
+
+    def _conclude(self, ending: bytes) -> None:
+        self._tell_noted()
+        if self._link is not None:
+            self._link.is_over = True
+        for future in self._questions.values():
+            future.set_exception(_over())
+        self._questions.clear()
+        self._link = None
+        self._busy = False
+        self._write(ending)
+
+    def _ask(self, link: "ParentLink", number: int, data: bytes, future: "Future[bytes | None]") -> None:
+        if link is not self._link:
+            future.set_exception(_over())
+            return
+        self._questions[number] = future
+        self._write(data)
+
+    def _tell_noted(self) -> None:
+        with self._lock:
+            noted, self._noted = self._noted, None
+        if noted is not None and noted[0] is self._link:
+            self._write(noted[1])
+
+    def _write(self, data: bytes) -> None:
+        if self._writer is not None:
+            self._writer.write(data)
+
+
+class ParentLink:
+    """The link of one message's context; satisfies `tenure.context.Link`."""
+
+    __slots__ = ("_line", "is_over")
+
+    def __init__(self, line: Line) -> None:
+        """Ask through `line`."""
+        self._line = line
+        self.is_over = False
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Where a `SyncContext` may wait for answers."""
+        return self._line.loop
+
+    @property
+    def deadline(self) -> float:
+        """As the parent said last."""
+        return self._line.standing.deadline
+
+    @property
+    def lease_lost(self) -> bool:
+        """As the parent said last."""
+        return self.is_over or self._line.standing.lease_lost
+
+    @property
+    def stopping(self) -> bool:
+        """As the parent said last."""
+        return self._line.standing.stopping
+
+    async def touch(self, seconds: float | None) -> None:
+        """Renew the lease."""
+        await self._answer(lambda number: TouchQuestion(number, seconds))
+
+    def progress(self, progress: Progress) -> None:
+        """Told ten times a second at most."""
+        self._line.note(self, encode(ProgressNote(progress)))
+
+    async def checkpoint(self, data: bytes) -> None:
+        """Keep data."""
+        await self._answer(lambda number: CheckpointQuestion(number, data))
+
+    async def load_checkpoint(self) -> bytes | None:
+        """What was kept."""
+        return await self._answer(LoadQuestion)
+
+    def submit(self, call: Call[Any], options: Options) -> str:
+        """Hand on; waits for the parent, which is quick."""
+        task, body = call.task, bytes(call.body)
+        plain = {name: _seconds(value) for name, value in options.items()}
+        try:
+            asked = self._line.ask(self, lambda n: SubmitQuestion(n, task.name, task.queue, body, plain))
+        except (TypeError, ValueError) as error:
+            msg = f"an option has a value that is not allowed: {error}; nothing was handed on"
+            raise BadArgument(msg) from error
+        return (asked.result() or b"").decode()
+
+    async def _answer(self, question: Callable[[int], Question]) -> bytes | None:
+        return await asyncio.wrap_future(self._line.ask(self, question))
+
+
+def _seconds(value: object) -> object:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+def _over() -> LeaseLost:
+    return LeaseLost("the run that asks is over; nothing was done for it")

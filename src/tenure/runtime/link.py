@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from tenure import envelope
 from tenure.call import Call, Options
 from tenure.clock import Clock
-from tenure.errors import LeaseLost
+from tenure.errors import BodyTooLarge, LeaseLost
 from tenure.record import Progress
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
@@ -15,14 +16,18 @@ from tenure.state import Records
 class Desk:
     """What all links of a worker share."""
 
-    __slots__ = ("clock", "heartbeat", "progress", "records", "stopping")
+    __slots__ = ("body_limit", "clock", "heartbeat", "progress", "records", "stopping")
 
-    def __init__(self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock) -> None:
+    def __init__(
+        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, *, body_limit: int
+    ) -> None:
         """Nobody is stopping yet."""
         self.heartbeat = heartbeat
         self.records = records
         self.progress = progress
         self.clock = clock
+        #: Largest envelope that the broker takes.
+        self.body_limit = body_limit
         self.stopping = False
 
 
@@ -71,4 +76,10 @@ class WorkerLink:
 
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on with the ack."""
-        return self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())
+        out = self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())
+        size = len(envelope.encode(out.message))
+        if size > self._desk.body_limit:
+            self._delivery.handoffs.remove(out)
+            msg = f"the message to hand on takes {size} bytes, the broker takes {self._desk.body_limit}; send less"
+            raise BodyTooLarge(msg)
+        return out.message.id

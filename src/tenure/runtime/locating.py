@@ -53,7 +53,7 @@ def locate(app_reference: str) -> Locator:
 
 
 def locate_task(task: Task[..., Any]) -> Locator:
-    """Where a child finds this very task: the module of its function, else any other that holds it or its app."""
+    """Where a child finds this very task: in its function's module, else in any that holds it or its app."""
     home = task.function.__module__
     for name in (home, *(name for name in list(sys.modules) if name != home)):
         attribute = _attribute_of(sys.modules.get(name), task)
@@ -88,7 +88,7 @@ def _attribute_of(module: ModuleType | None, task: Task[..., Any]) -> str | None
     return None
 
 
-def _held_by(value: Any, name: str) -> Task[..., Any] | None:  # noqa: ANN401 - anything that a module may hold
+def _held_by(value: Any, name: str) -> Task[..., Any] | None:
     """The task of that name if `value` is it, or is an app that has it."""
     if isinstance(value, Task):
         return value if value.name == name else None
@@ -101,7 +101,7 @@ def _held_by(value: Any, name: str) -> Task[..., Any] | None:  # noqa: ANN401 - 
 
 
 def refuse_while_loading() -> None:
-    """Raise if this is a child that is just importing the app: a worker there would start workers without end."""
+    """Raise if this is a child that just imports the app: a worker there would start workers without end."""
     if Finder.is_loading:
         msg = (
             "a worker was started while a child process imported this module. "

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 
 from tenure.errors import BrokerError
 from tenure.record import Progress
@@ -20,12 +21,14 @@ class ProgressWriter:
         """Write to `records`."""
         self._records = records
         self._noted: dict[Delivery, Progress] = {}
+        self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
 
     def note(self, delivery: Delivery, progress: Progress) -> None:
         """Keep the newest. Any thread may call."""
-        self._noted[delivery] = progress
+        with self._lock:
+            self._noted[delivery] = progress
         self._loop.call_soon_threadsafe(self._wake.set)
 
     async def run(self) -> None:
@@ -34,7 +37,8 @@ class ProgressWriter:
             await self._wake.wait()
             self._wake.clear()
             await asyncio.sleep(WRITE_SECONDS)
-            noted, self._noted = self._noted, {}
+            with self._lock:
+                noted, self._noted = self._noted, {}
             entries = [(d.lease, p) for d, p in noted.items() if not d.lease_lost and d.verdict is None]
             if not entries:
                 continue

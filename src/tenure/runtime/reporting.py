@@ -4,7 +4,7 @@ import logging
 
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
-from tenure.settlement import Settlement
+from tenure.settlement import Outcome, Settlement
 from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned
 
 logger = logging.getLogger("tenure.worker")
@@ -12,25 +12,26 @@ logger = logging.getLogger("tenure.worker")
 
 def event_of(delivery: Delivery, settlement: Settlement | None, *, owner: str, at: float) -> Event:
     """The fact that a settled (or lost) delivery leaves behind."""
-    verdict = delivery.verdict
+    kind, data = _fact(delivery, settlement)
+    task = delivery.message.task if delivery.message is not None else None
+    seconds = None if delivery.seconds is None else round(delivery.seconds, 6)
+    return Event(kind, at, delivery.queue, task, delivery.id, owner, delivery.attempt, seconds, data)
+
+
+def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind, dict[str, object]]:
     if settlement is None:
-        return _event(EventKind.LEASE_LOST, delivery, owner, at)
-    if not settlement.took_effect:
-        return _event(EventKind.LATE_SETTLE, delivery, owner, at, {"outcome": settlement.outcome})
-    match verdict:
-        case Completed():
-            return _event(EventKind.COMPLETED, delivery, owner, at)
-        case Duplicate():
-            return _event(EventKind.DUPLICATE, delivery, owner, at)
-        case Retried(after, reason):
-            data = {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
-            return _event(EventKind.RETRIED, delivery, owner, at, data)
-        case Returned(after, reason):
-            data = {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
-            return _event(EventKind.GIVEN_BACK, delivery, owner, at, data)
+        return EventKind.LEASE_LOST, {}
+    if not settlement.took_effect and not delivery.sealed:
+        return EventKind.LATE_SETTLE, {"outcome": settlement.outcome}
+    match delivery.verdict:
         case Dead(reason):
-            return _event(EventKind.DEAD, delivery, owner, at, {"code": reason.code, "reason": reason.text})
-    msg = f"no event for verdict {verdict!r}"
+            return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
+        case Retried(after, reason) | Returned(after, reason):
+            kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
+            return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
+        case Completed() | Duplicate():
+            return EventKind.COMPLETED if isinstance(delivery.verdict, Completed) else EventKind.DUPLICATE, {}
+    msg = f"no event for verdict {delivery.verdict!r}"
     raise RuntimeError(msg)
 
 
@@ -38,6 +39,11 @@ def log(delivery: Delivery, settlement: Settlement | None) -> None:
     """Say what people would want to know at three in the morning; nothing for what went well."""
     if settlement is None:
         logger.warning("%s: lease lost while it ran; nothing was settled, whoever has it now goes on", _name(delivery))
+        return
+    if delivery.sealed:
+        return
+    if settlement.outcome is Outcome.UNKNOWN:
+        logger.warning("%s: the answer to its settle was lost; it took effect, or was too late", _name(delivery))
         return
     if not settlement.took_effect:
         logger.warning("%s: settled too late (%s); nothing was changed", _name(delivery), settlement.outcome.value)
@@ -49,15 +55,6 @@ def log(delivery: Delivery, settlement: Settlement | None) -> None:
             logger.error("%s: dead letter (%s): %s%s", _name(delivery), reason.code, reason.text, _indented(reason))
         case Returned(after, reason):
             logger.info("%s: given back for %.1f s: %s", _name(delivery), after, reason.text)
-        case _:
-            logger.debug("%s: done", _name(delivery))
-
-
-def _event(kind: EventKind, delivery: Delivery, owner: str, at: float, data: dict[str, object] | None = None) -> Event:
-    task = delivery.message.task if delivery.message is not None else None
-    seconds = delivery.seconds
-    rounded = None if seconds is None else round(seconds, 6)
-    return Event(kind, at, delivery.queue, task, delivery.id, owner, delivery.attempt, rounded, data or {})
 
 
 def _name(delivery: Delivery) -> str:

@@ -18,7 +18,7 @@ from tenure.lease import Lease
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
-from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.state import Ledger
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Verdict
 
@@ -62,6 +62,7 @@ class Outbox:
 
     async def _flush_until_done(self, batch: list[Delivery]) -> None:
         settlements: dict[Delivery, Settlement] = {}
+        unanswered: set[Delivery] = set()
         open_ = batch
         while True:
             leases = await self._heartbeat.hand_over(open_)
@@ -69,17 +70,20 @@ class Outbox:
             try:
                 await self._settle(await self._seal(mine), settlements)
             except BrokerUnavailable as error:
-                mine = [pair for pair in mine if pair[0] not in settlements]
+                mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
                 self._backoff.failed(logger, f"settling {len(mine)} messages", error)
                 open_ = self._hold_again(mine)
+                unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
                 continue
             self._backoff.succeeded(logger, "settling")
+            for delivery in unanswered & settlements.keys():
+                settlements[delivery] = _as_far_as_known(settlements[delivery])
             self._report([(delivery, settlements.get(delivery)) for delivery in batch])
             return
 
     def _hold_again(self, pairs: list[tuple[Delivery, Lease]]) -> list[Delivery]:
-        """Leases must not lapse because of our trouble with one of the two stores: keep beating, from the latest one."""
+        """Leases must not lapse because of our trouble with one of the stores: keep beating, from the latest one."""
         for delivery, lease in pairs:
             delivery.lease = lease
         deliveries = [delivery for delivery, _ in pairs]
@@ -99,16 +103,23 @@ class Outbox:
             return pairs
         done = [delivery for delivery in claimed if isinstance(delivery.verdict, Completed)]
         open_ = [delivery for delivery in claimed if not isinstance(delivery.verdict, Completed)]
-        kept = await self._ledger.seal([_seal_of(delivery) for delivery in done]) if done else []
-        freed = await self._ledger.release([d.token for d in open_ if d.token is not None]) if open_ else []
-        for delivery, ok in zip([*done, *open_], [*kept, *freed], strict=True):
-            delivery.lease_lost = not ok
-        dead = [
-            d.token.scope for d in open_ if d.token is not None and isinstance(d.verdict, Dead) and not d.lease_lost
-        ]
+        if done:
+            for delivery, ok in zip(done, await self._ledger.seal(list(map(_seal_of, done))), strict=True):
+                delivery.lease_lost, delivery.sealed, delivery.token = not ok, ok, None
+        if open_:
+            await self._release(open_)
+        return [pair for pair in pairs if not pair[0].lease_lost]
+
+    async def _release(self, deliveries: list[Delivery]) -> None:
+        """Release the claim, then nack; the key of a dead message is free again."""
+        freed = await self._ledger.release([d.token for d in deliveries if d.token is not None])
+        mine = [delivery for delivery, ok in zip(deliveries, freed, strict=True) if ok]
+        dead = [d.token.scope for d in mine if d.token is not None and isinstance(d.verdict, Dead)]
         if dead:
             await self._ledger.forget(dead)
-        return [pair for pair in pairs if not pair[0].lease_lost]
+        # Only now: until here everything is repeated after an outage, and from here on nothing of it.
+        for delivery, ok in zip(deliveries, freed, strict=True):
+            delivery.lease_lost, delivery.token = not ok, None
 
     # -- settle ------------------------------------------------------------------------------------
 
@@ -141,15 +152,18 @@ class Outbox:
         if len(calls) == 1:
             await calls[0]
             return
-        for failure in await asyncio.gather(*calls, return_exceptions=True):
-            if failure is not None:
-                raise failure
+        failures = [answer for answer in await asyncio.gather(*calls, return_exceptions=True) if answer is not None]
+        if failures:
+            raise max(failures, key=_gravity)
 
     async def _send_handoffs(self, acks: list[tuple[Delivery, Ack]]) -> None:
         """After the seal, before the ack: a crash in between repeats it, and the ids make one copy of each."""
         handoffs = [handoff for _, ack in acks for handoff in ack.handoffs]
-        if handoffs:
-            await self._broker.send(handoffs)
+        limit = self._broker.traits.batch_limit
+        for start in range(0, len(handoffs), limit):
+            for sent in await self._broker.send(handoffs[start : start + limit]):
+                if sent.refusal is not None:
+                    logger.error("%s was handed on and refused: %s", sent.id, sent.refusal.text)
 
 
 async def _each(
@@ -164,6 +178,18 @@ async def _each(
 
 def _is_lost(delivery: Delivery) -> bool:
     return delivery.lease_lost or isinstance(delivery.verdict, Lost)
+
+
+def _gravity(failure: BaseException) -> int:
+    """Which of several failures decides how to go on."""
+    if not isinstance(failure, BrokerUnavailable):
+        return 2
+    return 1 if failure.outcome_unknown else 0
+
+
+def _as_far_as_known(settlement: Settlement) -> Settlement:
+    """After a settle that got no answer, "too late" may mean that the first one was in time."""
+    return settlement if settlement.took_effect else Settlement(Outcome.UNKNOWN)
 
 
 def _seal_of(delivery: Delivery) -> Seal:

@@ -5,18 +5,22 @@ coroutines run as tasks of the one loop there is.
 """
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 Job = Callable[[], Coroutine[Any, Any, None]]
+#: What the jobs need open around them, on their own loop.
+Around = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Side(Protocol):
     """Somewhere to run background jobs."""
 
-    async def start(self, jobs: list[Job]) -> None:
-        """Run them until `stop`."""
+    async def start(self, jobs: list[Job], around: Around = contextlib.nullcontext) -> None:
+        """Run them until `stop`; raises what `around` raises."""
         ...
 
     async def stop(self) -> None:
@@ -30,14 +34,17 @@ class SameLoop:
     def __init__(self) -> None:
         """Nothing runs yet."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._stack = contextlib.AsyncExitStack()
 
-    async def start(self, jobs: list[Job]) -> None:
+    async def start(self, jobs: list[Job], around: Around = contextlib.nullcontext) -> None:
         """Run the jobs as tasks."""
+        await self._stack.enter_async_context(around())
         self._tasks = [asyncio.get_running_loop().create_task(job()) for job in jobs]
 
     async def stop(self) -> None:
         """Cancel the tasks."""
         await _cancel(self._tasks)
+        await self._stack.aclose()
 
 
 class OwnThread:
@@ -50,7 +57,7 @@ class OwnThread:
         self._stop: asyncio.Event | None = None
         self._ended: asyncio.Future[None] | None = None
 
-    async def start(self, jobs: list[Job]) -> None:
+    async def start(self, jobs: list[Job], around: Around = contextlib.nullcontext) -> None:
         """Start the thread, and wait until its loop runs."""
         caller = asyncio.get_running_loop()
         started: asyncio.Future[None] = caller.create_future()
@@ -58,28 +65,49 @@ class OwnThread:
         ended = self._ended
 
         def main() -> None:
-            with asyncio.Runner() as runner:
-                runner.run(self._main(jobs, lambda: caller.call_soon_threadsafe(started.set_result, None)))
-            if not caller.is_closed():
-                caller.call_soon_threadsafe(ended.set_result, None)
+            failure: BaseException | None = None
+            try:
+                with asyncio.Runner() as runner:
+                    runner.run(self._main(jobs, around, lambda: caller.call_soon_threadsafe(_tell, started, None)))
+            except BaseException as error:  # noqa: BLE001 - told to whoever waits; nobody else would see it
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the caller's loop is closed: nobody waits
+                caller.call_soon_threadsafe(_end, started, ended, failure)
 
         threading.Thread(target=main, name=self._name, daemon=True).start()
         await started
 
-    async def _main(self, jobs: list[Job], started: Callable[[], object]) -> None:
+    async def _main(self, jobs: list[Job], around: Around, started: Callable[[], object]) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        tasks = [self._loop.create_task(job()) for job in jobs]
-        started()
-        await self._stop.wait()
-        await _cancel(tasks)
+        async with around():
+            tasks = [self._loop.create_task(job()) for job in jobs]
+            started()
+            await self._stop.wait()
+            await _cancel(tasks)
 
     async def stop(self) -> None:
         """Cancel the jobs and wait for the thread."""
         if self._loop is None or self._stop is None or self._ended is None:
             return
-        self._loop.call_soon_threadsafe(self._stop.set)
+        with contextlib.suppress(RuntimeError):  # its loop is closed: it ended by itself
+            self._loop.call_soon_threadsafe(self._stop.set)
         await self._ended
+
+
+def _tell(waiting: "asyncio.Future[None]", failure: BaseException | None) -> None:
+    if waiting.done():
+        return
+    if failure is None:
+        waiting.set_result(None)
+    else:
+        waiting.set_exception(failure)
+
+
+def _end(started: "asyncio.Future[None]", ended: "asyncio.Future[None]", failure: BaseException | None) -> None:
+    """A failure is told once: to `start` if it still waits, else to `stop`."""
+    _tell(ended, failure if started.done() else None)
+    _tell(started, failure)
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -75,11 +75,13 @@ class Child:
 
     def kill(self) -> None:
         """End it and what it started, now."""
-        with contextlib.suppress(ProcessLookupError):  # gone already
+        if self.ended.done():
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # gone already: Linux, macOS
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def end(self, grace_seconds: float) -> int | None:
-        """Close the pipe, which ends an idle child; kill it after the grace. None: the kernel does not let it go."""
+        """Close the pipe, which ends an idle child; then kill it. None: the kernel will not let go of it."""
         self._writer.close()
         await asyncio.wait({self.ended}, timeout=grace_seconds)
         if not self.ended.done():
@@ -136,5 +138,4 @@ def _command(descriptor: int, name: str) -> list[str]:
         raise ChildFailed(msg)
     # -O, -W, -X and the like, as `multiprocessing` hands them on.
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001
-    path = [entry for entry in sys.path if isinstance(entry, str)]
-    return [sys.executable, *flags, "-c", _START, str(descriptor), str(os.getpid()), name, *path]
+    return [sys.executable, *flags, "-c", _START, str(descriptor), str(os.getpid()), name, *sys.path]

@@ -69,19 +69,20 @@ class Sweeper:
         returned: list[str] = []
         dead: list[str] = []
         adopted: list[str] = []
-        while True:
-            swept = await self._broker.sweep(self._request)
-            if swept.grace:
-                logger.warning("no sweep for a while: an outage is assumed, every lease gets a fresh window")
-                self._publish([Event(EventKind.SWEEP_GRACE, self._clock.wall())])
-            returned += swept.returned
-            dead += swept.dead
-            adopted += swept.adopted
-            if swept.moved < self._request.limit:
-                break
-        total = Swept(tuple(returned), tuple(dead), tuple(adopted), swept.grace)
-        self._tell(total, self._triggered_by)
-        return total
+        try:
+            while True:
+                swept = await self._broker.sweep(self._request)
+                if swept.grace:
+                    logger.warning("no sweep for a while: an outage is assumed, every lease gets a fresh window")
+                    self._publish([Event(EventKind.SWEEP_GRACE, self._clock.wall())])
+                returned += swept.returned
+                dead += swept.dead
+                adopted += swept.adopted
+                if swept.moved < self._request.limit:
+                    break
+        finally:  # what was moved is told, also if the next batch failed
+            self._tell(Swept(tuple(returned), tuple(dead)), self._triggered_by)
+        return Swept(tuple(returned), tuple(dead), tuple(adopted), swept.grace)
 
     async def bury(self) -> list[str]:
         """Return all that the proven dead held; the ids of these owners."""

@@ -31,14 +31,14 @@ class Frame(msgspec.Struct, frozen=True, tag=True):
 # -- from the parent -------------------------------------------------------------------------------
 
 
-class Hello(Frame):
+class Hello(Frame, frozen=True):
     """The first frame: what the child cannot get by inheritance."""
 
     #: The parent's `sys.argv`, for modules that look at it while they are imported.
     arguments: list[str]
 
 
-class Standing(Frame):
+class Standing(Frame, frozen=True):
     """How the lease stands: comes before each job, and again when it changes."""
 
     #: On the monotonic clock, which is the same for every process of a host.
@@ -47,7 +47,7 @@ class Standing(Frame):
     stopping: bool
 
 
-class Job(Frame):
+class Job(Frame, frozen=True):
     """Run this message."""
 
     locator: Locator
@@ -56,14 +56,14 @@ class Job(Frame):
     fence: int
 
 
-class Answer(Frame):
+class Answer(Frame, frozen=True):
     """To the question with that number."""
 
     number: int
-    value: bytes | str | None = None
+    value: bytes | None = None
 
 
-class Refusal(Frame):
+class Refusal(Frame, frozen=True):
     """The question with that number ended in an error; `code` is that of a `TenureError`, or empty."""
 
     number: int
@@ -74,63 +74,63 @@ class Refusal(Frame):
 # -- from the child --------------------------------------------------------------------------------
 
 
-class Started(Frame):
+class Started(Frame, frozen=True):
     """The task is found; from here on, whatever happens is the message's doing."""
 
 
-class Unloadable(Frame):
+class Unloadable(Frame, frozen=True):
     """The task could not be found, or its module not be imported; the message was not looked at."""
 
     text: str
     traceback: str
 
 
-class RunCompleted(Frame):
+class RunCompleted(Frame, frozen=True):
     """The handler returned. Hand-offs are with the parent already."""
 
     result: bytes
 
 
-class RunRetried(Frame):
+class RunRetried(Frame, frozen=True):
     """The attempt failed."""
 
     verdict: Retried
 
 
-class RunDead(Frame):
+class RunDead(Frame, frozen=True):
     """The message is for the dead letters."""
 
     verdict: Dead
 
 
-class ProgressNote(Frame):
+class ProgressNote(Frame, frozen=True):
     """How far the handler is."""
 
     progress: Progress
 
 
-class TouchQuestion(Frame):
+class TouchQuestion(Frame, frozen=True):
     """Asks to renew the lease."""
 
     number: int
     seconds: float | None
 
 
-class CheckpointQuestion(Frame):
+class CheckpointQuestion(Frame, frozen=True):
     """Asks to keep data for the next run."""
 
     number: int
     data: bytes
 
 
-class LoadQuestion(Frame):
+class LoadQuestion(Frame, frozen=True):
     """Asks for what an earlier run kept."""
 
     number: int
 
 
-class SubmitQuestion(Frame):
-    """Asks to hand on; the answer is the id."""
+class SubmitQuestion(Frame, frozen=True):
+    """Asks to hand on; the answer is the id, in UTF-8."""
 
     number: int
     task: str
@@ -148,7 +148,7 @@ to_child: msgspec.msgpack.Decoder[ToChild] = msgspec.msgpack.Decoder(ToChild)
 from_child: msgspec.msgpack.Decoder[FromChild] = msgspec.msgpack.Decoder(FromChild)
 
 
-class WireBroken(Exception):  # noqa: N818 - says what is the case
+class WireBroken(Exception):
     """What came is no frame: something else wrote to the socket."""
 
 
@@ -157,7 +157,7 @@ def encode(frame: Frame) -> bytes:
     data = _encoder.encode(frame)
     if len(data) > FRAME_LIMIT:
         limit = FRAME_LIMIT // (1024 * 1024)
-        msg = f"{len(data)} bytes are more than the {limit} MiB that pass between a worker and its child processes"
+        msg = f"{len(data)} bytes are more than the {limit} MiB that go between a worker and a child process"
         raise BodyTooLarge(msg)
     return _header.pack(len(data)) + data
 

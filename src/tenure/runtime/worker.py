@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ import msgspec
 
 from tenure.broker import Broker, SweepRequest
 from tenure.clock import Clock
+from tenure.errors import BrokerError
 from tenure.event import Event, EventKind
 from tenure.owner import Owner, new_nonce
 from tenure.runtime import reporting
@@ -44,6 +45,9 @@ from tenure.verdict import Lost, Reason, Returned, Verdict
 
 logger = logging.getLogger("tenure.worker")
 
+#: Asked to stop a second time: how long the outbox may still try.
+HURRY_SECONDS = 5.0
+
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker works."""
@@ -62,14 +66,19 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Worker:
     """Runs messages of an app's tasks until it is stopped. Also an async context manager."""
 
-    def __init__(
-        self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock, options: WorkerOptions, *,
+    def __init__(  # noqa: PLR0913 - made in one place, `app.worker`; everything it needs is handed in
+        self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock,
+        options: WorkerOptions, *,
         opening: Callable[[], Awaitable[None]],
         locate: Callable[[Task[..., Any]], Locator],
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
         sinks: Sequence[Sink] = (),
+        children: Callable[..., Children] = Children,
     ) -> None:  # fmt: skip
-        """Work for `tasks`; `opening` opens broker and state where they are not open yet."""
+        """Work for `tasks`; `opening` opens broker and state where they are not open yet.
+
+        `children` makes the pools of child processes; tests in virtual time bring their own.
+        """
         self._opening = opening
         self._broker = broker
         self._state = state
@@ -79,10 +88,13 @@ class Worker:
         self._locate = locate
         self._lifespan = lifespan
         self._sinks = sinks
+        self._make_children = children
         self._queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._jobs: list[asyncio.Task[None]] = []
+        self._ending: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
         self._stack = contextlib.AsyncExitStack()
         self.owner = self._new_owner()
 
@@ -95,14 +107,17 @@ class Worker:
 
     async def __aexit__(self, *_: object) -> None:
         """Stop, within the grace."""
-        self.ask_to_stop()
+        self._stop_asked.set()  # not `ask_to_stop`: it may have been asked already, and this is no second time
         await self.stop()
 
     async def run(self) -> None:
-        """Start, work until `ask_to_stop`, stop."""
+        """Start, work until `ask_to_stop`, stop. Cancelled, it stops too."""
         await self.start()
-        await self._stop_asked.wait()
-        await self.stop()
+        try:
+            await self._stop_asked.wait()
+        finally:
+            self._stop_asked.set()
+            await self.stop()
 
     def ask_to_stop(self) -> None:
         """First time: finish within the grace. Second time: give everything back now."""
@@ -137,17 +152,22 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         await self._opening()
         self._assemble()
-        self._handling.state = await self._enter_lifespan()
-        await self._state.roster.join(self.owner)
-        await self._side.start(self._side_jobs())
+        try:
+            self._handling.state = await self._enter_lifespan()
+            await self._state.roster.join(self.owner)
+            await self._side.start([self._guarded(job) for job in self._side_jobs()], self._side_doors)
+        except BaseException:
+            await self._handling.close()
+            await self._stack.aclose()
+            raise
         jobs = (self._bus.run, self._outbox.run, self._progress.run, self._intake.run)
-        self._jobs = [self._loop.create_task(job(), name=f"tenure-{job.__self__.__class__.__name__}") for job in jobs]
+        self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._publish([Event(EventKind.OWNER_JOINED, self._clock.wall(), owner=self.owner_id)])
         logger.info("%s serves %s with %d slots", self.owner_id, ", ".join(self._queues), self._options.concurrency)
 
     def _assemble(self) -> None:
         broker, state, clock, options = self._broker, self._state, self._clock, self._options
-        side_broker, side_state = broker.twin(), state.twin()
+        self._side_broker, self._side_state = side_broker, side_state = broker.twin(), state.twin()
         self._bus = Bus(state.journal, self._sinks)
         self._slots = Slots(options.concurrency)
         self._heartbeat = Heartbeat(
@@ -158,12 +178,12 @@ class Worker:
         )  # fmt: skip
         self._outbox = Outbox(broker, state.ledger, self._heartbeat, clock, self._report)
         self._progress = ProgressWriter(state.records)
-        self._desk = Desk(self._heartbeat, state.records, self._progress, clock)
+        self._desk = Desk(self._heartbeat, state.records, self._progress, clock, body_limit=broker.traits.body_limit)
         self._handling = Handling(
             clock, self._slots, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self._desk),
-            children=Children(self._locate, most=options.concurrency, clock=clock, name="process"),
-            solo=Children(self._locate, most=1, clock=clock, name="solo"),
+            children=self._make_children(self._locate, most=options.concurrency, clock=clock, name="process"),
+            solo=self._make_children(self._locate, most=1, clock=clock, name="solo", reuse=False),
         )  # fmt: skip
         self._intake = Intake(
             broker, state.ledger, clock, self._slots, self,
@@ -181,6 +201,27 @@ class Worker:
         jobs = [self._heartbeat.run, self._sweeper.run, watch_roster]
         return [*jobs, self._watchdog.run] if self._options.own_thread else jobs
 
+    @contextlib.asynccontextmanager
+    async def _side_doors(self) -> AsyncIterator[None]:
+        """The twins belong to the loop of the side jobs: opened and closed there."""
+        async with contextlib.AsyncExitStack() as stack:
+            for twin, own in ((self._side_broker, self._broker), (self._side_state, self._state)):
+                if twin is not own:
+                    await twin.open()
+                    stack.push_async_callback(twin.close)
+            yield
+
+    def _guarded(self, job: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Coroutine[Any, Any, None]]:
+        """A worker that lost one of its parts must not look alive: without heartbeat or outbox it does harm."""
+
+        async def run() -> None:
+            try:
+                await job()
+            except Exception as error:  # noqa: BLE001 - told to the worker, and raised by `stop`
+                self._call_soon(self._fail, job.__qualname__, error)
+
+        return run
+
     async def _enter_lifespan(self) -> Any:
         return await self._stack.enter_async_context(self._lifespan()) if self._lifespan else None
 
@@ -194,8 +235,9 @@ class Worker:
 
     async def rejoin(self) -> None:
         """Our nonce is banned. What we hold is returned already: the heartbeat will find it lost."""
-        self.owner = self._new_owner()
-        await self._state.roster.join(self.owner)
+        owner = self._new_owner()
+        await self._state.roster.join(owner)
+        self.owner = owner  # only now: a holder that is not on the roster would lease without presence
 
     # -- the path ----------------------------------------------------------------------------------
 
@@ -245,25 +287,69 @@ class Worker:
     # -- stopping ----------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        """Lease no more, let handlers finish within the grace, give the rest back, say goodbye."""
-        *helpers, fetching = self._jobs
+        """Lease no more, let handlers finish within the grace, give the rest back, say goodbye.
+
+        Raises what a part of the worker died of, if one did.
+        """
+        if not self._jobs:
+            return
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+        await asyncio.shield(self._ending)
+        await self._stack.aclose()
+        if self._failure is not None:
+            raise self._failure
+
+    async def abandon(self) -> None:
+        """End as after `kill -9`, for tests: nothing is settled or given back, and nobody says goodbye."""
+        runners = [delivery.runner for delivery in self._handling.running]
+        await _cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
+        await self._side.stop()
+        await self._handling.close()
+        await self._stack.aclose()
+
+    def _fail(self, part: str, error: Exception) -> None:
+        """A part of us died of something that is no outage: end at once, and loudly."""
+        logger.critical("%s: %s died; the worker stops", self.owner_id, part, exc_info=error)
+        self._failure = self._failure or error
+        self._stop_asked.set()
+        self._hurry.set()
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        telling, *helpers, fetching = self._jobs
         self._desk.stopping = True
         self._intake.stop()
         await asyncio.gather(fetching, return_exceptions=True)
         await self._let_finish()
         for delivery in list(self._handling.running):
             self._handling.end(delivery, Returned(0.0, Reason("worker_stopping", "the worker was stopped")))
-        await self._slots.all_settled()
+        await self._let_settle()
         await self._handling.close()
-        await self._state.roster.leave(self.owner)
-        self._publish([Event(EventKind.OWNER_LEFT, self._clock.wall(), owner=self.owner_id)])
+        await self._say_goodbye()
         await self._side.stop()
-        for job in helpers:
-            job.cancel()
-        await asyncio.gather(*helpers, return_exceptions=True)
-        await self._bus.flush()
-        await self._stack.aclose()
+        await _cancel(helpers)
+        self._bus.close()
+        await asyncio.gather(telling, return_exceptions=True)
         logger.info("%s stopped", self.owner_id)
+
+    async def _let_settle(self) -> None:
+        """Wait for the outbox, however long the broker is away; asked a second time, only a little longer."""
+        settled, hurry = asyncio.ensure_future(self._slots.all_settled()), asyncio.ensure_future(self._hurry.wait())
+        await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([settled], timeout=HURRY_SECONDS)
+        if not settled.done():
+            logger.error("%d messages could not be settled; they will be run again", self._slots.unsettled)
+        await _cancel([settled, hurry])
+
+    async def _say_goodbye(self) -> None:
+        try:
+            await self._state.roster.leave(self.owner)
+        except BrokerError as error:
+            logger.warning("%s could not say goodbye (%s); it will be found dead", self.owner_id, error)
+            return
+        self._publish([Event(EventKind.OWNER_LEFT, self._clock.wall(), owner=self.owner_id)])
 
     async def _let_finish(self) -> None:
         hurry = asyncio.ensure_future(self._hurry.wait())
@@ -277,3 +363,9 @@ class Worker:
                            len(self._handling.running))  # fmt: skip
         finally:
             hurry.cancel()
+
+
+async def _cancel(tasks: "Sequence[asyncio.Future[Any]]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

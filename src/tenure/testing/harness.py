@@ -19,10 +19,13 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from tenure.broker import Broker, BrokerTraits, Depth, Sent, SweepRequest, Swept
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
+from tenure.envelope import decode
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.record import Record
+from tenure.settlement import Ack, Outcome
 from tenure.state import State
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
@@ -40,15 +43,19 @@ BROKEN = Reason("handler_error", "it broke")
 class NotApplicable(unittest.SkipTest):
     """This broker, or this harness, has nothing to test here. pytest shows it as a skip with its reason."""
 
+    def __init__(self, reason: str) -> None:
+        """Say what is missing; the first words tell this skip from one that hides a missing part."""
+        super().__init__(f"not applicable: {reason}")
+
 
 class Fault(Protocol):
     """What `tenure.testing.faulty` puts between the suites and a store that works."""
 
-    def broker(self, inner: Broker) -> Broker:
+    def broker(self, inner: Broker, clock: VirtualClock) -> Broker:
         """The broker with the fault in it."""
         ...
 
-    def state(self, inner: State) -> State:
+    def state(self, inner: State, clock: VirtualClock) -> State:
         """The state with the fault in it."""
         ...
 
@@ -137,7 +144,7 @@ class Harness(ABC):
     def _spoil(self, broker: Broker, state: State) -> tuple[Broker, State]:
         if self._fault is None:
             return broker, state
-        return self._fault.broker(broker), self._fault.state(state)
+        return self._fault.broker(broker, self.clock), self._fault.state(state, self.clock)
 
     async def second(self) -> Broker:
         """Another connection to the same store; the same object if any number of callers may share it."""
@@ -295,6 +302,18 @@ class Harness(ABC):
         assert lease.id == message.id, "another message was lent than the only one that was ready"
         return lease
 
+    async def complete(self, lease: Lease, result: bytes = b"null") -> None:
+        """Finish as a worker does: seal first where the broker does not settle exactly once, then ack."""
+        if not self.traits.settles_exactly_once:
+            message = decode(lease.envelope)
+            scope = Scope.of(message)
+            request = ClaimRequest(scope, message.id, lease.owner, self.lease_seconds, digest(message))
+            (answer,) = await self.state.ledger.claim([request])
+            assert isinstance(answer, Fresh), f"the holder of a lease could not claim: {answer}"
+            assert await self.state.ledger.seal([Seal(answer.token, result)]) == [True]
+        (settlement,) = await self.broker.ack([Ack(lease, result)])
+        assert settlement.outcome == Outcome.DELETED
+
     # --- looking ----------------------------------------------------------------------------------------
 
     async def record(self, id: str) -> Record:
@@ -306,6 +325,13 @@ class Harness(ABC):
     async def state_of(self, id: str) -> MessageState:
         """Where the message is."""
         return (await self.record(id)).state
+
+    async def is_completed(self, id: str) -> bool:
+        """Whether it was acked. A broker that needs a seal keeps no record of what was acked without one."""
+        record = await self.state.records.get(id)
+        if record is None:
+            return not self.traits.settles_exactly_once
+        return record.state == MessageState.COMPLETED
 
     async def depth(self, queue: str = QUEUE) -> Depth:
         """How much lies in one queue."""

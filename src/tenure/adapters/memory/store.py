@@ -75,7 +75,7 @@ class Store:
         self.lock = threading.RLock()
 
         self.entries: dict[str, Entry] = {}
-        self.lines: dict[str, Line] = {}
+        self.lines: defaultdict[str, Line] = defaultdict(Line)
         self.by_owner: dict[str, dict[str, Entry]] = {}
         self.deadlines = Agenda()
         #: Lent without a deadline; the next sweep adopts them.
@@ -101,7 +101,7 @@ class Store:
 
     def line(self, queue: str) -> Line:
         """The queue of that name, made when it is first asked for."""
-        return self.lines.setdefault(queue, Line())
+        return self.lines[queue]
 
     def next_seq(self) -> int:
         """The next place in the order of arrival."""

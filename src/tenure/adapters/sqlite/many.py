@@ -8,7 +8,7 @@ Batches are cut into powers of two, so that few statements serve every size and 
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def pieces(rows: Sequence[T]) -> Iterator[Sequence[T]]:
         start += size
 
 
-@lru_cache(maxsize=None)
+@cache
 def placeholders(width: int, count: int) -> str:
     """The body of a VALUES clause for `count` rows of `width` columns."""
     row = "(" + ", ".join("?" * width) + ")"

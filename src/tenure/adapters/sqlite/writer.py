@@ -20,6 +20,8 @@ from tenure.adapters.sqlite.transaction import Transaction, View
 
 #: Most jobs in one transaction: bounds how long other processes wait for the lock.
 _TOGETHER = 64
+#: Most jobs that gather while somebody else holds the lock.
+_TOGETHER_WHEN_LOCKED = 1024
 #: Between two tries to take a lock that another process holds: first, and at most.
 _FIRST_STEP_SECONDS = 0.0005
 _LAST_STEP_SECONDS = 0.01
@@ -46,6 +48,8 @@ class Writer:
         self._lock = threading.Lock()
         self._outstanding = 0
         self._closing = threading.Event()
+        #: The last job was taken from the queue.
+        self._ended = False
         self._thread = threading.Thread(target=self._run, name="tenure-sqlite-writer", daemon=True)
         self._thread.start()
 
@@ -70,28 +74,28 @@ class Writer:
         self._db.close()
 
     def _run(self) -> None:
-        more = True
-        while more:
+        while not self._ended:
             first = self._queue.get()
             if first is None:
                 return
-            jobs = [first]
-            more = self._gather(jobs)
+            jobs = [first, *self._gather(_TOGETHER - 1)]
             self._serve(jobs)
             with self._lock:
                 self._outstanding -= len(jobs)
 
-    def _gather(self, jobs: list[Job]) -> bool:
-        """Add whatever else is waiting. False: the last job has come."""
+    def _gather(self, limit: int) -> list[Job]:
+        """Whatever else is waiting."""
+        jobs: list[Job] = []
         try:
-            while len(jobs) < _TOGETHER:
+            while len(jobs) < limit and not self._ended:
                 job = self._queue.get_nowait()
                 if job is None:
-                    return False
-                jobs.append(job)
+                    self._ended = True
+                else:
+                    jobs.append(job)
         except Empty:
             pass
-        return True
+        return jobs
 
     def _serve(self, jobs: list[Job]) -> None:
         """Answer every job of this round, by value or by error."""
@@ -99,9 +103,8 @@ class Writer:
         try:
             wanted = [job for job in jobs if not job.is_unwanted]
             unsure = self._peek(wanted)
-            waiting = self._begin(unsure) if unsure else []
-            if waiting:
-                stirred = self._commit_together(waiting)
+            if unsure and (locked := self._begin(unsure, jobs)):
+                stirred = self._commit_together(locked)
         except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
             self._undo()
             told = faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
@@ -126,8 +129,11 @@ class Writer:
                 remaining.append(job)
         return remaining
 
-    def _begin(self, jobs: list[Job]) -> list[Job]:
-        """Take the write lock. Jobs that waited too long for it fail, unexecuted; the others are returned."""
+    def _begin(self, jobs: list[Job], everybody: list[Job]) -> list[Job]:
+        """Take the write lock. Jobs that waited too long for it fail, unexecuted; the others are returned.
+
+        Those that come in the meantime wait with the rest, and are added to `everybody`.
+        """
         step = _FIRST_STEP_SECONDS
         while jobs:
             try:
@@ -143,7 +149,9 @@ class Writer:
                 job.waited += step
                 if closing or job.waited >= self._busy_seconds:
                     job.error = faults.locked(self._path)
-            jobs = [job for job in jobs if job.error is None]
+            more = self._gather(_TOGETHER_WHEN_LOCKED - len(everybody))
+            everybody += more
+            jobs = [job for job in jobs if job.error is None] + more
             step = min(step * 1.5, _LAST_STEP_SECONDS)
         return jobs
 
@@ -154,7 +162,7 @@ class Writer:
             if len(jobs) == 1:
                 done = self._run_single(jobs[0], transaction)
             else:
-                done = any([self._run_beside_others(job, transaction) for job in jobs])
+                done = sum(self._run_beside_others(job, transaction) for job in jobs) > 0
         except sqlite3.Error as error:
             self._fail(jobs, error)
             return set()
@@ -172,7 +180,7 @@ class Writer:
         """Alone, a job needs no savepoint: if it fails, the transaction is undone."""
         try:
             job.value = job.act(transaction)
-        except Exception as error:  # noqa: BLE001 - handed to its caller
+        except Exception as error:
             if faults.spoils_transaction(error):
                 raise
             job.error = self._told(error)
@@ -185,7 +193,7 @@ class Writer:
         stirred = set(transaction.stirred)
         try:
             job.value = job.act(transaction)
-        except Exception as error:  # noqa: BLE001 - handed to its caller
+        except Exception as error:
             if faults.spoils_transaction(error):
                 raise
             self._db.execute("ROLLBACK TO job")

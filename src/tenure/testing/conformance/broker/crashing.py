@@ -53,7 +53,7 @@ class Crashing:
             (late,) = await harness.broker.ack([Ack(lease, b'"late"')])
             assert late.outcome == Outcome.ALREADY_GONE
             assert (await harness.record(lease.id)).result == b'"second"'
-            assert owner.id not in {one.owner for one in await harness.broker.held(owner.id)}
+            assert await harness.broker.held(owner.id) == []
 
     async def test_stopped_between_ack_and_its_reply(self, harness: Harness) -> None:
         for cut in CUTS:
@@ -63,7 +63,7 @@ class Crashing:
             await _cut_off(harness.broker.ack([Ack(lease, b"1", handoffs)]), cut)
             (settlement,) = await harness.broker.ack([Ack(lease, b"1", handoffs)])
             assert settlement.outcome in {Outcome.DELETED, Outcome.ALREADY_GONE}
-            assert await harness.state_of(lease.id) == MessageState.COMPLETED
+            assert await harness.is_completed(lease.id)
             sent_on = await harness.lease_all(harness.stranger(), queues=(handoff.queue,))
             assert [one.id for one in sent_on] == [one.message.id for one in handoffs]
 
@@ -143,7 +143,7 @@ class Crashing:
 
     async def test_stopped_between_seal_and_ack(self, harness: Harness) -> None:
         async for recovered, owner, lease in _each_recovery(harness):
-            handoff = Outgoing(harness.message(queue="next"))
+            handoff = Outgoing(harness.message(queue=f"next-{lease.queue}"))
             token = await _claimed(harness, lease, owner.id)
             assert await harness.state.ledger.seal([Seal(token, b'"first"', (handoff,))]) == [True]
             await recovered()
@@ -156,7 +156,7 @@ class Crashing:
                 await harness.broker.send([handoff])
             (settlement,) = await harness.broker.ack([Ack(again, b'"first"')])
             assert settlement.outcome == Outcome.DELETED
-            sent_on = await harness.lease_all(harness.stranger(), queues=("next",))
+            sent_on = await harness.lease_all(harness.stranger(), queues=(handoff.message.queue,))
             assert [one.id for one in sent_on] == [handoff.message.id]
 
     async def test_stopped_between_release_and_nack(self, harness: Harness) -> None:
@@ -198,8 +198,7 @@ class Crashing:
         """A second owner finds the message and completes it; nobody finds it after that."""
         again = await harness.lease_one(harness.stranger(), queues=(lease.queue,))
         assert again.id == lease.id
-        (settlement,) = await harness.broker.ack([Ack(again, b'"second"')])
-        assert settlement.outcome == Outcome.DELETED
+        await harness.complete(again, b'"second"')
         assert await harness.lease_all(harness.stranger(), queues=(lease.queue,)) == []
         return again
 
@@ -221,7 +220,8 @@ async def _each_recovery(
     held = await harness.leased(frozen, queue="other")
 
     async def lapsed() -> None:
-        assert (await harness.lapse()).returned == (held.id,)
+        # The finders of the first round may have let theirs lapse by now, too.
+        assert held.id in (await harness.lapse()).returned
 
     yield lapsed, frozen, held
 

@@ -167,7 +167,7 @@ class DeadLetters:
 
     async def test_deleting_what_is_done_or_unknown_changes_nothing(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        await harness.broker.ack([Ack(lease, b"1")])
+        await harness.complete(lease, b"1")
         assert await harness.broker.delete([lease.id, "f" * 32]) == []
         assert (await harness.record(lease.id)).result == b"1"
 

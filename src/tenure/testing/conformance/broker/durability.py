@@ -36,7 +36,7 @@ class Durability:
 
     async def test_what_is_done_stays_done(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        await harness.broker.ack([Ack(lease, b"42")])
+        await harness.complete(lease, b"42")
         before = await harness.record(lease.id)
         await harness.reopen()
         assert await harness.record(lease.id) == before

@@ -165,12 +165,12 @@ class Retiring:
                 swept, (settlement,) = await asyncio.gather(retire, ack)
             else:
                 (settlement,), swept = await asyncio.gather(ack, retire)
-            state = await harness.state_of(lease.id)
             if settlement.outcome == Outcome.DELETED:
-                assert (state, swept.returned) == (MessageState.COMPLETED, ())
+                assert swept.returned == ()
+                assert await harness.is_completed(lease.id)
             else:
-                assert settlement.outcome == Outcome.ALREADY_GONE
-                assert (state, swept.returned) == (MessageState.READY, (lease.id,))
+                assert (settlement.outcome, swept.returned) == (Outcome.ALREADY_GONE, (lease.id,))
+                assert await harness.state_of(lease.id) == MessageState.READY
 
     async def test_of_a_retirement_and_a_lease_at_once_nothing_stays_held(self, harness: Harness) -> None:
         second = await harness.second()

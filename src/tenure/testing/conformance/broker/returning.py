@@ -56,7 +56,7 @@ class Returning:
         assert settlement.outcome == Outcome.DELETED
         assert (await harness.sweep()).moved == 0
         assert (await harness.advance(harness.lease_seconds * 3)).moved == 0
-        assert await harness.state_of(lease.id) == MessageState.COMPLETED
+        assert await harness.is_completed(lease.id)
 
     async def test_of_a_sweep_and_an_ack_at_once_one_wins(self, harness: Harness) -> None:
         second = await harness.second()
@@ -68,12 +68,12 @@ class Returning:
                 swept, (settlement,) = await asyncio.gather(sweep, ack)
             else:
                 (settlement,), swept = await asyncio.gather(ack, sweep)
-            state = await harness.state_of(lease.id)
             if settlement.outcome == Outcome.DELETED:
-                assert (state, swept.returned) == (MessageState.COMPLETED, ())
+                assert swept.returned == ()
+                assert await harness.is_completed(lease.id)
             else:
-                assert settlement.outcome == Outcome.ALREADY_GONE
-                assert (state, swept.returned) == (MessageState.READY, (lease.id,))
+                assert (settlement.outcome, swept.returned) == (Outcome.ALREADY_GONE, (lease.id,))
+                assert await harness.state_of(lease.id) == MessageState.READY
 
     async def test_sweepers_at_once_return_a_message_once(self, harness: Harness) -> None:
         second = await harness.second()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tenure.lease import Lease
-from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
+from tenure.settlement import DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, Harness
 
 
@@ -31,9 +31,10 @@ async def all_kinds(harness: Harness) -> list[Stale]:
 
 async def unchanged(harness: Harness, stale: Stale, act: Callable[[Lease], Awaitable[Any]]) -> Any:  # noqa: ANN401
     """Do `act` with the stale lease, and check that nothing at all came of it; what it answered."""
-    before = await harness.record(stale.lease.id)
+    before = await harness.state.records.get(stale.lease.id)
     answer = await act(stale.lease)
-    assert await harness.record(stale.lease.id) == before, f"a stale holder ({stale.how}) changed the message"
+    after = await harness.state.records.get(stale.lease.id)
+    assert after == before, f"a stale holder ({stale.how}) changed the message"
     return answer
 
 
@@ -58,7 +59,7 @@ async def _swept_and_lent_to_itself(harness: Harness, queue: str) -> tuple[Lease
 async def _swept_and_completed(harness: Harness, queue: str) -> tuple[Lease, Outcome]:
     lease, _ = await _swept(harness, queue)
     other = await _lend_on(harness, lease, harness.stranger())
-    await harness.broker.ack([Ack(other, b'"done by the other"')])
+    await harness.complete(other, b'"done by the other"')
     return lease, Outcome.ALREADY_GONE
 
 
@@ -83,7 +84,7 @@ async def _retired_and_lent_to_another(harness: Harness, queue: str) -> tuple[Le
 
 async def _acked(harness: Harness, queue: str) -> tuple[Lease, Outcome]:
     lease = await harness.leased(harness.stranger(), queue=queue)
-    await harness.broker.ack([Ack(lease, b'"first"')])
+    await harness.complete(lease, b'"first"')
     return lease, Outcome.ALREADY_GONE
 
 

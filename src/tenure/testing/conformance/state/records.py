@@ -4,7 +4,7 @@ from tenure.broker import Swept
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Progress
-from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
+from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.conformance.broker.staleness import all_kinds, unchanged
 from tenure.testing.harness import BROKEN, Harness
 
@@ -30,7 +30,7 @@ class Records:
         await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
         states.append(await harness.state_of(message.id))
         await harness.broker.redrive([message.id])
-        await harness.broker.ack([Ack(await harness.lease_one(harness.stranger()))])
+        await harness.complete(await harness.lease_one(harness.stranger()))
         states.append(await harness.state_of(message.id))
         assert states == [
             MessageState.DELAYED,
@@ -44,10 +44,13 @@ class Records:
         message = await harness.put(queue="print", task="render")
         sent_at = harness.clock.wall()
         await harness.advance(5.0)
-        await harness.broker.ack([Ack(await harness.lease_one(harness.stranger(), queues=("print",)))])
         record = await harness.record(message.id)
         assert (record.id, record.queue, record.task) == (message.id, "print", "render")
-        assert (record.sent_at, record.finished_at) == (sent_at, harness.clock.wall())
+        assert (record.sent_at, record.finished_at) == (sent_at, None)
+        await harness.complete(await harness.lease_one(harness.stranger(), queues=("print",)))
+        record = await harness.record(message.id)
+        assert (record.id, record.queue, record.task) == (message.id, "print", "render")
+        assert record.finished_at == harness.clock.wall()
 
     async def test_the_holder_may_say_how_far_it_is(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
@@ -124,7 +127,7 @@ class Records:
     async def test_a_checkpoint_ends_with_the_ack(self, harness: Harness) -> None:
         lease = await self._with_checkpoint(harness)
         await harness.state.records.progress([(lease, HALF)])
-        await harness.broker.ack([Ack(lease)])
+        await harness.complete(lease)
         assert await harness.state.records.load_checkpoint(lease.id) is None
         assert (await harness.record(lease.id)).progress is None
 
@@ -136,7 +139,7 @@ class Records:
 
     async def test_a_record_stays_when_the_message_is_gone(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        await harness.broker.ack([Ack(lease, b"42")])
+        await harness.complete(lease, b"42")
         await harness.advance(600.0)
         record = await harness.record(lease.id)
         assert (record.state, record.result) == (MessageState.COMPLETED, b"42")

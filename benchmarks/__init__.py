@@ -1,0 +1,1 @@
+"""Every claim about speed and memory, measured. Run with `make bench`."""

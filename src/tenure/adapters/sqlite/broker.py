@@ -1,0 +1,157 @@
+"""The broker on SQLite: a thin face over the store and the acts.
+
+What can be done in the caller's own loop (encoding, building leases) is done here, before and after the lock
+is held; the acts themselves run in the writer's and the reader's thread.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.sqlite import holding, lending, looking, removing, retention, returning, sending, settling
+from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
+from tenure.adapters.sqlite.store import Store, keep_micros
+from tenure.adapters.sqlite.transaction import Transaction
+from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+
+_DAY = 86_400.0
+
+
+class SqliteBroker:
+    """Lends messages from one file, to any number of processes on one machine."""
+
+    def __init__(self, store: Store, body_limit: int) -> None:
+        """Stand on `store`, which the state may share."""
+        self._store = store
+        self._turns = Turns()
+        self._traits = BrokerTraits(
+            min_lease_seconds=0.05,
+            max_lease_seconds=7 * _DAY,
+            max_hold_seconds=None,
+            body_limit=body_limit,
+            batch_limit=1000,
+            max_delay_seconds=None,
+            receipts_fence=True,
+            settles_exactly_once=True,
+            keys_at_send=True,
+            lease_per_message=True,
+            priority_levels=MAX_PRIORITY + 1,
+            fairness=FAIRNESS,
+            native_expiry=False,
+            browsable=True,
+            depth_is_exact=True,
+        )
+        self._bounds = lending.Bounds(self._traits.min_lease_seconds, self._traits.max_lease_seconds)
+
+    @property
+    def traits(self) -> BrokerTraits:
+        """What SQLite can and cannot do."""
+        return self._traits
+
+    async def open(self) -> None:
+        """Open the file, unless the state has."""
+        await self._store.open()
+
+    async def close(self) -> None:
+        """Close the file, unless the state still uses it."""
+        await self._store.close()
+
+    def twin(self) -> "SqliteBroker":
+        """Itself: any loop may call it."""
+        return self
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store messages, once each."""
+        entries = sending.prepare(batch, self._traits.body_limit)
+        return await self._store.write(lambda tx: sending.store(tx, entries))
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend up to `want` messages. An idle call takes no write lock."""
+        asked = self._store.clock.monotonic()
+        want = min(request.want, self._traits.batch_limit)
+        if want <= 0:
+            return []
+        lent = await self._store.write(
+            lambda tx: lending.lend(tx, request, want, self._turns, self._bounds),
+            lambda view: lending.nothing_to_lend(view, request),
+        )
+        return lending.as_leases(lent, request.owner, asked)
+
+    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+        """Return when something may have become leasable, or after `seconds`."""
+        await self._store.wait(queues, seconds)
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Move the deadlines of what is still held."""
+        asked = self._store.clock.monotonic()
+        answers = await self._store.write(lambda tx: holding.touch(tx, leases))
+        return [
+            msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, asked + lease.seconds))
+            if held
+            else msgspec.structs.replace(lease, state=LeaseState.LOST)
+            for lease, held in zip(leases, answers, strict=True)
+        ]
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Done: result and hand-offs commit with it."""
+        handoffs = settling.prepare_handoffs(batch, self._traits.body_limit)
+        return _settlements(await self._store.write(lambda tx: settling.ack(tx, batch, handoffs)))
+
+    async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
+        """Failed: counted, and lent again after a delay."""
+        return _settlements(await self._store.write(lambda tx: settling.nack(tx, batch)))
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """Not run: lent again after a delay."""
+        return _settlements(await self._store.write(lambda tx: settling.give_back(tx, batch)))
+
+    async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
+        """Put aside, with raw bytes, counters and reason."""
+        return _settlements(await self._store.write(lambda tx: settling.dead_letter(tx, batch)))
+
+    async def redrive(self, ids: Sequence[str]) -> list[str]:
+        """Send dead letters back to their queue."""
+        return await self._store.write(lambda tx: removing.redrive(tx, ids))
+
+    async def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove messages that nobody holds."""
+        return await self._store.write(lambda tx: removing.delete(tx, ids))
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Return overdue leases, and forget a little of what is long finished."""
+        swept = await self._store.write(lambda tx: returning.sweep(tx, request))
+        self._store.later(self._prune)
+        return swept
+
+    async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
+        """What `owner` holds."""
+        asked = self._store.clock.monotonic()
+        return await self._store.read(lambda view: holding.held(view, owner, request_id, asked))
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Return everything `owner` holds, and ban it."""
+        swept = await self._store.write(lambda tx: returning.retire(tx, owner, crashed=crashed))
+        self._store.presence.drop(owner)
+        return swept
+
+    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+        """Look at messages in the order in which they came."""
+        return await self._store.read(lambda view: looking.browse(view, queue, state, limit, after))
+
+    async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
+        """How much lies in each queue, exactly."""
+        return await self._store.read(lambda view: looking.depth(view, queues))
+
+    def _prune(self, tx: Transaction) -> None:
+        if retention.prune(tx, keep_micros(self._store.options)):
+            self._store.later(self._prune)
+
+
+_SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}
+
+
+def _settlements(outcomes: Sequence[Outcome]) -> list[Settlement]:
+    return [_SETTLED[outcome] for outcome in outcomes]

@@ -1,0 +1,97 @@
+"""The journal: events in one order, stored by the page.
+
+A page is whatever one call appended, as one row: keeping a hundred events is one insert. An event's place is
+counted back from the last place of its page. The newest page is emptied rather than removed when it grows
+old, so that places go on rising.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.event import Event, StoredEvent
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+
+class SqliteJournal:
+    """Events in the store."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Keep events, in this order."""
+        if not events:
+            return
+        raw = _encode(events)
+        times = [event.at for event in events]
+        await self._store.write(lambda tx: _append(tx, len(times), max(times), min(times), raw))
+
+    async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """The next events after place `after`, oldest first."""
+        return await self._store.read(lambda view: _read(view, after, limit))
+
+    async def last(self) -> int:
+        """The place of the newest event; 0 if there is none."""
+        return await self._store.read(_last)
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """Forget old events; how many."""
+        return await self._store.write(lambda tx: _prune(tx, tx.wall - older_than_seconds))
+
+
+def _last(view: View) -> int:
+    last: int = view.db.execute("SELECT coalesce(max(last_seq), 0) FROM journal").fetchone()[0]
+    return last
+
+
+def _append(tx: Transaction, count: int, newest: float, oldest: float, raw: bytes) -> None:
+    tx.db.execute(
+        "INSERT INTO journal (last_seq, count, newest_at, oldest_at, events) VALUES (?, ?, ?, ?, ?)",
+        (_last(tx) + count, count, newest, oldest, raw),
+    )
+
+
+def _read(view: View, after: int, limit: int) -> list[StoredEvent]:
+    events: list[StoredEvent] = []
+    pages = view.db.execute(
+        "SELECT last_seq, count, events FROM journal WHERE last_seq > ? ORDER BY last_seq", (after,)
+    )
+    # Not fetchall: only as many pages as are needed are read.
+    for last, count, raw in pages:
+        events += [
+            StoredEvent(place, event) for place, event in enumerate(_decode(raw), last - count + 1) if place > after
+        ]
+        if len(events) >= limit:
+            break
+    pages.close()
+    return events[:limit]
+
+
+def _prune(tx: Transaction, horizon: float) -> int:
+    newest_page = _last(tx)
+    pages = tx.db.execute(
+        "SELECT last_seq, count, events FROM journal WHERE oldest_at < ? AND count > 0 ORDER BY last_seq", (horizon,)
+    ).fetchall()
+    return sum(_prune_page(tx, last, count, raw, horizon, keep=last == newest_page) for last, count, raw in pages)
+
+
+def _prune_page(tx: Transaction, last: int, count: int, raw: bytes, horizon: float, *, keep: bool) -> int:
+    """Forget a page up to its first event that is young enough. How many that were."""
+    events = _decode(raw)
+    young = next((place for place, event in enumerate(events) if event.at >= horizon), count)
+    rest = events[young:]
+    if rest or keep:
+        times = [event.at for event in rest] or [horizon]
+        tx.db.execute(
+            "UPDATE journal SET count = ?, newest_at = ?, oldest_at = ?, events = ? WHERE last_seq = ?",
+            (len(rest), max(times), min(times), _encode(rest), last),
+        )
+    else:
+        tx.db.execute("DELETE FROM journal WHERE last_seq = ?", (last,))
+    return young

@@ -1,0 +1,92 @@
+"""Records: what can be told about a message, while it lives and for a while after.
+
+There is nothing to keep in step: the message's own row is the record. Progress and checkpoint are written
+only by the holder of the lease.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite.holding import is_held
+from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.timeline import seconds
+from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.lease import Lease
+from tenure.message import Counters, MessageState
+from tenure.record import Progress, Record
+from tenure.verdict import Reason
+
+_encode = msgspec.json.Encoder().encode
+_progress = msgspec.json.Decoder(Progress)
+_reason = msgspec.json.Decoder(Reason)
+
+_GET = """
+SELECT message.*, note.progress, note.history FROM message LEFT JOIN note USING (seq) WHERE id = ?
+"""
+
+
+class SqliteRecords:
+    """Status, progress and checkpoints in the store."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+
+    async def get(self, id: str) -> Record | None:
+        """Everything known about a message."""
+        return await self._store.read(lambda view: _get(view, id))
+
+    async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
+        """Write how far handlers are."""
+        rows = [(lease, "progress", _encode(progress)) for lease, progress in batch]
+        return await self._store.write(lambda tx: [_write(tx, *row) for row in rows])
+
+    async def checkpoint(self, lease: Lease, data: bytes) -> bool:
+        """Keep what the next run starts from."""
+        return await self._store.write(lambda tx: _write(tx, lease, "checkpoint", data))
+
+    async def load_checkpoint(self, id: str) -> bytes | None:
+        """What an earlier run kept."""
+        return await self._store.read(lambda view: _load(view, id))
+
+
+def _write(tx: Transaction, lease: Lease, column: str, value: bytes) -> bool:
+    if not is_held(tx, lease):
+        return False
+    note.write(tx, int(lease.receipt), column, value)
+    return True
+
+
+def _load(view: View, id: str) -> bytes | None:
+    row = view.db.execute("SELECT checkpoint FROM message JOIN note USING (seq) WHERE id = ?", (id,)).fetchone()
+    return row[0] if row is not None else None
+
+
+def _get(view: View, id: str) -> Record | None:
+    cursor = view.db.execute(_GET, (id,))
+    values = cursor.fetchone()
+    if values is None:
+        return None
+    row = dict(zip((column[0] for column in cursor.description), values, strict=True))
+    state = MessageState(row["state"])
+    leased = state is MessageState.LEASED
+    until = None if row["moment"] is None else seconds(row["moment"] - view.now)
+    return Record(
+        id=id,
+        queue=row["queue"],
+        task=row["task"],
+        state=state,
+        counters=Counters(row["deliveries"], row["attempts"], row["crashes"], row["lost"]),
+        owner=row["owner"] if leased else None,
+        fence=row["fence"] if leased else None,
+        sent_at=row["sent_at"],
+        finished_at=row["finished_at"],
+        deadline_in=until if leased else None,
+        due_in=until if state is MessageState.DELAYED else None,
+        result=row["result"],
+        reason=_reason.decode(row["reason"]) if row["reason"] else None,
+        progress=_progress.decode(row["progress"]) if row["progress"] else None,
+        history=tuple(note.decode_history(row["history"])),
+    )

@@ -1,0 +1,79 @@
+"""An operator's acts: redrive dead letters, delete what nobody holds.
+
+Run by `writer.py` for `broker.py`. What is redriven is lent by `lending.py` as if it were new.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite.release import free_key
+from tenure.adapters.sqlite.sending import KEYED, NOTED, register_key, scope_text
+from tenure.adapters.sqlite.transaction import Transaction
+from tenure.claim import Scope, digest
+from tenure.errors import BodyUndecodable
+from tenure.message import Message
+from tenure.record import Ending
+
+
+def redrive(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Send dead letters back to their queue. The ids that were moved."""
+    return [id for id in ids if _redrive_one(tx, id)]
+
+
+def _redrive_one(tx: Transaction, id: str) -> bool:
+    row = tx.db.execute("SELECT seq, queue, envelope FROM message WHERE id = ? AND state = 'dead'", (id,)).fetchone()
+    if row is None:
+        return False
+    seq, queue, raw = row
+    tx.db.execute(
+        "UPDATE message SET state = 'ready', moment = NULL, finished_at = NULL, reason = NULL,"
+        " deliveries = 0, attempts = 0, crashes = 0, lost = 0 WHERE seq = ?",
+        (seq,),
+    )
+    note.remember(tx, seq, Ending(tx.wall, "redriven"))
+    try:
+        message = envelope.decode(raw or b"")
+    except BodyUndecodable:
+        # It is moved as it is: perhaps a newer worker can read it.
+        pass
+    else:
+        _renew(tx, seq, msgspec.structs.replace(message, generation=message.generation + 1))
+    tx.stirred.add(queue)
+    return True
+
+
+def _renew(tx: Transaction, seq: int, message: Message) -> None:
+    """Write the next generation of a message, and its key under the new scope."""
+    scope = None
+    if message.key is not None:
+        scope = scope_text(Scope.of(message))
+        register_key(tx, scope, message.id, digest(message))
+    tx.db.execute(
+        f"UPDATE message SET envelope = ?, scope = ?, extras = (extras & ~{KEYED}) | ? WHERE seq = ?",
+        (envelope.encode(message), scope, KEYED if scope else 0, seq),
+    )
+
+
+def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Remove what is ready, delayed or dead. The ids that were removed."""
+    return [id for id in ids if _delete_one(tx, id)]
+
+
+def _delete_one(tx: Transaction, id: str) -> bool:
+    row = tx.db.execute(
+        "SELECT seq, extras FROM message WHERE id = ? AND state IN ('ready', 'delayed', 'dead')", (id,)
+    ).fetchone()
+    if row is None:
+        return False
+    seq, extras = row
+    tx.db.execute(
+        "UPDATE message SET state = 'cancelled', envelope = NULL, moment = ?, finished_at = ? WHERE seq = ?",
+        (tx.now, tx.wall, seq),
+    )
+    if extras & NOTED:
+        note.tidy(tx, seq)
+    free_key(tx, id)
+    return True

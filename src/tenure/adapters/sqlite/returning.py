@@ -1,0 +1,135 @@
+"""Returning: what a holder can no longer finish goes back to its queue. Sweep and retire.
+
+Both look at the lease and move the message in one transaction, so one that was acked a moment ago is never
+revived. Run by `writer.py` for `broker.py`; lent again by `lending.py`.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite.release import release_claims_of
+from tenure.adapters.sqlite.settling import Held, bury, put_back
+from tenure.adapters.sqlite.timeline import micros
+from tenure.adapters.sqlite.transaction import Transaction
+from tenure.broker import SweepRequest, Swept
+from tenure.record import Ending
+from tenure.verdict import Reason
+
+_encode = msgspec.json.Encoder().encode
+
+_OVERDUE = """
+SELECT seq, id, queue, extras, scope, owner, attempts, max_attempts
+FROM message INDEXED BY message_leased WHERE state = 'leased' AND moment < ? ORDER BY moment LIMIT ?
+"""
+_HELD_BY = """
+SELECT seq, id, queue, extras, scope FROM message INDEXED BY message_leased
+WHERE state = 'leased' AND owner = ? ORDER BY seq
+"""
+#: A gap of so many intervals between two sweeps means that the holders could not beat either.
+_INTERVALS_IN_A_GAP = 2
+
+
+class Overdue(NamedTuple):
+    """A message whose lease has ended unseen."""
+
+    held: Held
+    owner: str | None
+    attempts: int
+    max_attempts: int | None
+
+
+def sweep(tx: Transaction, request: SweepRequest) -> Swept:
+    """Return overdue leases, or give everybody a fresh window after an outage."""
+    was_away = _note_sweep(tx, request.interval_seconds)
+    if was_away:
+        tx.db.execute(
+            "UPDATE message INDEXED BY message_leased"
+            " SET moment = max(coalesce(moment, 0), ?1 + CAST(coalesce(granted, ?2) * 1000000 AS INTEGER))"
+            " WHERE state = 'leased'",
+            (tx.now, request.lease_seconds),
+        )
+        return Swept(grace=True)
+    adopted = _adopt(tx, request.lease_seconds)
+    returned: list[str] = []
+    dead: list[str] = []
+    for overdue in _overdue(tx, request.limit):
+        (returned if _return(tx, overdue, request.max_attempts) else dead).append(overdue.held.id)
+    return Swept(tuple(returned), tuple(dead), adopted)
+
+
+def retire(tx: Transaction, owner: str, *, crashed: bool) -> Swept:
+    """Ban the owner, release its claims, return its messages."""
+    tx.db.execute(
+        "INSERT INTO owner (id, state, moment) VALUES (?1, 'banned', ?2)"
+        " ON CONFLICT (id) DO UPDATE SET state = 'banned', moment = ?2",
+        (owner, tx.now),
+    )
+    release_claims_of(tx, owner)
+    returned = []
+    for row in tx.db.execute(_HELD_BY, (owner,)).fetchall():
+        held = Held(*row)
+        if crashed:
+            tx.db.execute("UPDATE message SET crashes = crashes + 1 WHERE seq = ?", (held.seq,))
+            note.remember(tx, held.seq, Ending(tx.wall, "crashed", owner))
+        put_back(tx, held)
+        returned.append(held.id)
+    return Swept(tuple(returned))
+
+
+def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
+    """Write down that there was a sweep. True: the one before is too long ago."""
+    row = tx.db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
+    tx.db.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", (tx.now,))
+    if row is None:
+        # The first sweep ever: whatever is lent was lent without anybody watching.
+        leased = tx.db.execute("SELECT 1 FROM message INDEXED BY message_leased WHERE state = 'leased' LIMIT 1")
+        return leased.fetchone() is not None
+    last: int = row[0]
+    return tx.now - last > micros(_INTERVALS_IN_A_GAP * interval_seconds)
+
+
+def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
+    """Give a deadline to leases that have none."""
+    rows = tx.db.execute(
+        "SELECT id FROM message INDEXED BY message_leased WHERE state = 'leased' AND moment IS NULL"
+    ).fetchall()
+    if rows:
+        tx.db.execute(
+            "UPDATE message INDEXED BY message_leased SET moment = ?, granted = coalesce(granted, ?)"
+            " WHERE state = 'leased' AND moment IS NULL",
+            (tx.now + micros(lease_seconds), lease_seconds),
+        )
+    return tuple(id for (id,) in rows)
+
+
+def _overdue(tx: Transaction, limit: int) -> list[Overdue]:
+    rows = tx.db.execute(_OVERDUE, (tx.now, limit)).fetchall()
+    return [Overdue(Held(*row[:5]), *row[5:]) for row in rows]
+
+
+def _return(tx: Transaction, overdue: Overdue, max_attempts: int) -> bool:
+    """Back to its queue, or (False) to the dead letters."""
+    held, owner = overdue.held, overdue.owner
+    if _has_presence(tx, owner):
+        # Its worker is on the roster and was not seen to die: nobody knows how this run ended.
+        tx.db.execute("UPDATE message SET lost = lost + 1 WHERE seq = ?", (held.seq,))
+        note.remember(tx, held.seq, Ending(tx.wall, "lost", owner))
+        put_back(tx, held)
+        return True
+    reason = Reason("lease_lapsed", f"{owner or 'its holder'} let the lease end without settling the message")
+    attempts = overdue.attempts + 1
+    tx.db.execute("UPDATE message SET attempts = ?, reason = ? WHERE seq = ?", (attempts, _encode(reason), held.seq))
+    note.remember(tx, held.seq, Ending(tx.wall, "failed", owner, reason))
+    limit = overdue.max_attempts or max_attempts
+    if attempts < limit:
+        put_back(tx, held)
+        return True
+    bury(tx, held, owner, Reason("max_attempts", f"all {limit} attempts are used; the last one let its lease end"))
+    return False
+
+
+def _has_presence(tx: Transaction, owner: str | None) -> bool:
+    row = tx.db.execute("SELECT 1 FROM owner WHERE id = ? AND state <> 'banned'", (owner,)).fetchone()
+    return row is not None

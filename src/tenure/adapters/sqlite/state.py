@@ -1,0 +1,51 @@
+"""The state on SQLite: the four ports over the store that the broker stands on too."""
+
+from tenure.adapters.sqlite.journal import SqliteJournal
+from tenure.adapters.sqlite.ledger import SqliteLedger
+from tenure.adapters.sqlite.records import SqliteRecords
+from tenure.adapters.sqlite.roster import SqliteRoster
+from tenure.adapters.sqlite.store import Store
+
+
+class SqliteState:
+    """Ledger, records, roster and journal in one file."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`, which the broker may share."""
+        self._store = store
+        self._ledger = SqliteLedger(store)
+        self._records = SqliteRecords(store)
+        self._roster = SqliteRoster(store)
+        self._journal = SqliteJournal(store)
+
+    @property
+    def ledger(self) -> SqliteLedger:
+        """Claims and done-records."""
+        return self._ledger
+
+    @property
+    def records(self) -> SqliteRecords:
+        """Status, progress, checkpoints."""
+        return self._records
+
+    @property
+    def roster(self) -> SqliteRoster:
+        """Presence."""
+        return self._roster
+
+    @property
+    def journal(self) -> SqliteJournal:
+        """Events."""
+        return self._journal
+
+    async def open(self) -> None:
+        """Open the file, unless the broker has."""
+        await self._store.open()
+
+    async def close(self) -> None:
+        """Close the file, unless the broker still uses it."""
+        await self._store.close()
+
+    def twin(self) -> "SqliteState":
+        """Itself: any loop may call it."""
+        return self

@@ -1,0 +1,231 @@
+"""The store: one open file, shared by the broker and the state that stand on it.
+
+Any thread's event loop may call it. Writes go to the writer's thread, looks to the reader's; the store opens
+and closes both, counts who uses it, and lets people wait for messages. It opens with the first `open` and
+closes with the last `close`.
+
+Used by `broker.py` and `state.py`. The acts that it carries out are plain functions in their neighbours.
+"""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from tenure.adapters.sqlite import faults, looking, schema
+from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.presence import Presence
+from tenure.adapters.sqlite.reader import Reader
+from tenure.adapters.sqlite.timeline import Timeline, micros, seconds
+from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.wake import Wake
+from tenure.adapters.sqlite.writer import Writer
+from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
+
+T = TypeVar("T")
+
+#: Everybody who waits looks again at least this often, should a wake-up get lost.
+_LOOK_AGAIN_SECONDS = 1.0
+#: How often to look where nobody can be woken.
+_POLL_SECONDS = 0.01
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How the file is used."""
+
+    path: str
+    #: full: what was acknowledged survives a power cut. normal: it survives a crash of the process only.
+    synchronous: Literal["full", "normal"] = "full"
+    #: How long a call waits for another process's lock before it fails.
+    busy_seconds: float = 10.0
+    #: How long finished messages and done keys are remembered.
+    keep_seconds: float = 7 * 86400.0
+
+
+class Store:
+    """One file, opened once for each process."""
+
+    def __init__(self, options: Options, clock: Clock) -> None:
+        """Nothing is opened yet."""
+        self.options = options
+        self.clock = clock
+        self.timeline = Timeline(clock)
+        folder = Path(f"{options.path}-workers")
+        self.presence = Presence(folder)
+        self._wake = Wake(folder)
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+        self._users = 0
+        self._pid = 0
+        self._opening = threading.Lock()
+        self._watched: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+
+    async def open(self) -> None:
+        """Open the file for one more user."""
+        await asyncio.get_running_loop().run_in_executor(None, self._open)
+
+    async def close(self) -> None:
+        """One user less; the last one closes the file."""
+        if self._pid == os.getpid():
+            await asyncio.get_running_loop().run_in_executor(None, self._close)
+
+    def busy(self) -> bool:
+        """Whether any call is queued or running, or its answer is not yet handed over."""
+        writer, reader = self._writer, self._reader
+        return (writer is not None and writer.busy()) or (reader is not None and reader.busy())
+
+    async def write(self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None) -> T:
+        """Run `act` in a write transaction; when this returns, it is committed.
+
+        `peek` may answer beforehand, without the write lock, or say `UNSURE`. Cancelling the call stops
+        an act that has not begun, and no other.
+        """
+        writer = self._writer
+        if writer is None or self._pid != os.getpid():
+            raise self._unusable()
+        future: asyncio.Future[T] = self._future()
+        writer.put(Job(act, future, peek))
+        return await future
+
+    async def read(self, act: Callable[[View], T]) -> T:
+        """Run `act` on a snapshot that holds every write which has returned."""
+        reader = self._reader
+        if reader is None or self._pid != os.getpid():
+            raise self._unusable()
+        future: asyncio.Future[T] = self._future()
+        reader.put(Job(act, future))
+        return await future
+
+    def later(self, act: Callable[[Transaction], None]) -> None:
+        """Run `act` when the writer comes to it; nobody waits for it."""
+        writer = self._writer
+        if writer is not None:
+            # Closed in the meantime: it is not worth keeping the file open for.
+            with contextlib.suppress(BrokerUnavailable):
+                writer.put(Job(act))
+
+    async def wait(self, queues: Sequence[str], limit: float) -> None:
+        """Return when something may have become leasable in `queues`, or after `limit` seconds."""
+        deadline = self.clock.monotonic() + limit
+        pause = _LOOK_AGAIN_SECONDS if self._wake.listen() else _POLL_SECONDS
+        while True:
+            # First enter, then look: what is committed after the look wakes us.
+            waiter = self._wake.enter(queues)
+            try:
+                due_in = await self.read(lambda view: looking.leasable_in(view, queues))
+                left = deadline - self.clock.monotonic()
+                if due_in is not None:
+                    left = min(left, seconds(due_in))
+                if left <= 0:
+                    return
+                await asyncio.wait((waiter,), timeout=min(left, pause))
+                if waiter.done() or left <= pause:
+                    return
+            finally:
+                self._wake.leave(waiter)
+
+    def _future(self) -> "asyncio.Future[T]":
+        loop = asyncio.get_running_loop()
+        if loop not in self._watched:
+            self._watched.add(loop)
+            # A loop in virtual time must not let time pass while a thread is at work for it.
+            watch = getattr(loop, "watch", None)
+            if watch is not None:
+                watch(self.busy)
+        return loop.create_future()
+
+    def _unusable(self) -> Exception:
+        path = self.options.path
+        return faults.closed(path) if self._pid in (0, os.getpid()) else faults.forked(path)
+
+    def _open(self) -> None:
+        with self._opening:
+            if self._users == 0 or self._pid != os.getpid():
+                self._start()
+            self._users += 1
+
+    def _start(self) -> None:
+        schema.check_library()
+        path = self.options.path
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise faults.unwritable(path, str(error)) from error
+        try:
+            write = self._connect_writer()
+            try:
+                read = self._connect_reader()
+            except BaseException:
+                write.close()
+                raise
+        except sqlite3.Error as error:
+            raise faults.translate(error, path) from error
+        self._writer = Writer(write, path, self.timeline, self.options.busy_seconds, self._wake.stir)
+        self._reader = Reader(read, path, self.timeline)
+        self._users = 0
+        self._pid = os.getpid()
+
+    def _close(self) -> None:
+        with self._opening:
+            if self._users != 1:
+                self._users = max(0, self._users - 1)
+                return
+            writer, reader = self._writer, self._reader
+            # The reader first, so that the writer's connection is the last one and tidies the file up.
+            if reader is not None:
+                reader.close()
+            if writer is not None:
+                writer.close()
+            self._writer = self._reader = None
+            self._wake.close()
+            self.presence.close()
+            self._users = 0
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            self.options.path,
+            timeout=self.options.busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def _connect_writer(self) -> sqlite3.Connection:
+        db = self._connect()
+        try:
+            # Before anything else, as everything else changes the file.
+            schema.check_owner(db, self.options.path)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA synchronous = {self.options.synchronous}")
+            db.execute("PRAGMA temp_store = MEMORY")
+            db.execute("PRAGMA cache_size = -32000")
+            db.execute("PRAGMA wal_autocheckpoint = 2000")
+            schema.migrate(db, self.options.path)
+            db.execute("BEGIN IMMEDIATE")
+            self.timeline.settle(db)
+            db.execute("COMMIT")
+            # From here on the writer itself decides how long to wait for a lock.
+            db.execute("PRAGMA busy_timeout = 0")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _connect_reader(self) -> sqlite3.Connection:
+        db = self._connect()
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA temp_store = MEMORY")
+        return db
+
+
+def keep_micros(options: Options) -> int:
+    """How long finished things are kept, in store time."""
+    return micros(options.keep_seconds)

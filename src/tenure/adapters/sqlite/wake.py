@@ -1,0 +1,154 @@
+"""Waking those who wait for messages, in this process and in others.
+
+Each event loop that waits has a named pipe in the folder `<database>-workers`. Whoever commits something that
+can be leased now or later writes to every pipe there, one byte for each queue, so that an idle worker sleeps
+in the kernel and is up within a millisecond. A byte that gets lost costs at most a second: everybody looks
+again by then (`Store.wait`).
+
+Where the file system knows no named pipes, `listen` says so, and waiting falls back to looking often.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import threading
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from tenure.adapters.sqlite.job import call_in
+
+_SUFFIX = ".wake"
+
+
+class Wake:
+    """The waiters of this process, its pipes, and those of the others."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is made when it is first needed."""
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._waiters: dict[asyncio.AbstractEventLoop, dict[asyncio.Future[None], bytes]] = {}
+        self._pipes: dict[asyncio.AbstractEventLoop, tuple[str, int]] = {}
+        #: Loops for which no pipe could be made.
+        self._without_pipe: set[asyncio.AbstractEventLoop] = set()
+        self._outside: dict[str, int] = {}
+
+    def listen(self) -> bool:
+        """Let others wake the running loop. False: that cannot be had here."""
+        loop = asyncio.get_running_loop()
+        if loop in self._pipes:
+            return True
+        if loop in self._without_pipe:
+            return False
+        try:
+            name, descriptor = self._make_pipe()
+            loop.add_reader(descriptor, self._hear, loop, descriptor)
+        except (OSError, NotImplementedError):
+            self._without_pipe.add(loop)
+            return False
+        with self._lock:
+            self._pipes[loop] = (name, descriptor)
+        return True
+
+    def _make_pipe(self) -> tuple[str, int]:
+        """Visible under its name only once it is open: a pipe that nobody reads is taken for a dead one's."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        name = os.urandom(8).hex()
+        draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{_SUFFIX}"
+        os.mkfifo(draft, 0o622)
+        # For reading and writing, so that it stays open when a writer goes.
+        descriptor = os.open(draft, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        draft.rename(final)
+        return final.name, descriptor
+
+    def enter(self, queues: Iterable[str]) -> "asyncio.Future[None]":
+        """Begin to wait in the running loop. Look for messages *after* this, so that none slips through."""
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        with self._lock:
+            self._waiters.setdefault(loop, {})[waiter] = _marks(queues)
+        return waiter
+
+    def leave(self, waiter: "asyncio.Future[None]") -> None:
+        """Wait no longer."""
+        waiter.cancel()
+        with self._lock:
+            self._waiters.get(waiter.get_loop(), {}).pop(waiter, None)
+
+    def stir(self, queues: Iterable[str]) -> None:
+        """Wake everybody who waits for one of `queues`. Called after the commit, from the writer's thread."""
+        marks = _marks(queues)
+        with self._lock:
+            loops = [loop for loop, waiters in self._waiters.items() if waiters]
+            own = {name for name, _ in self._pipes.values()}
+        for loop in loops:
+            if not call_in(loop, self._rouse, loop, marks):
+                with self._lock:
+                    self._waiters.pop(loop, None)
+        self._write_outside(marks, own)
+
+    def close(self) -> None:
+        """Remove the pipes."""
+        with self._lock:
+            pipes, self._pipes = self._pipes, {}
+            outside, self._outside = self._outside, {}
+        for loop, (name, descriptor) in pipes.items():
+            with contextlib.suppress(FileNotFoundError):
+                (self._folder / name).unlink()
+            if not call_in(loop, _unhook, loop, descriptor):
+                os.close(descriptor)
+        for descriptor in outside.values():
+            os.close(descriptor)
+
+    def _rouse(self, loop: asyncio.AbstractEventLoop, marks: bytes) -> None:
+        """Runs in `loop`."""
+        with self._lock:
+            waiters = list(self._waiters.get(loop, {}).items())
+        for waiter, wanted in waiters:
+            if not waiter.done() and any(mark in wanted for mark in marks):
+                waiter.set_result(None)
+
+    def _hear(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+        """Somebody outside wrote to the pipe of `loop`. Runs in `loop`."""
+        with contextlib.suppress(BlockingIOError):
+            self._rouse(loop, bytes(set(os.read(descriptor, 65536))))
+
+    def _write_outside(self, marks: bytes, own: set[str]) -> None:
+        try:
+            names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)} - own  # noqa: PTH208 - hot
+        except FileNotFoundError:
+            return
+        for name in self._outside.keys() - names:
+            os.close(self._outside.pop(name))
+        for name in names:
+            self._write_one(name, marks)
+
+    def _write_one(self, name: str, marks: bytes) -> None:
+        try:
+            descriptor = self._outside.get(name)
+            if descriptor is None:
+                descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._outside[name] = descriptor
+            os.write(descriptor, marks)
+        except BlockingIOError:
+            return  # It is full of bytes already: it will wake.
+        except OSError as error:
+            # Nobody reads it: its process is dead.
+            if name in self._outside:
+                os.close(self._outside.pop(name))
+            if error.errno in (errno.ENXIO, errno.EPIPE):
+                with contextlib.suppress(OSError):
+                    (self._folder / name).unlink()
+
+
+def _unhook(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+    """Only the loop itself may stop looking at a descriptor, and only then may it be closed."""
+    loop.remove_reader(descriptor)
+    os.close(descriptor)
+
+
+def _marks(queues: Iterable[str]) -> bytes:
+    """One byte for each queue. Two queues may share one: then somebody looks once in vain."""
+    return bytes({zlib.crc32(queue.encode()) & 0xFF for queue in queues})

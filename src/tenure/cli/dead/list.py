@@ -1,0 +1,69 @@
+"""`tenure dead list`."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from tenure.app import Tenure
+from tenure.cli.dead.choosing import Choice, chosen, filters
+from tenure.cli.duration import spoken
+from tenure.cli.output import console, plain_table, plural, say_json
+from tenure.cli.seen import Seen
+from tenure.cli.target import find, json_option, run, target_argument
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@click.command("list", short_help="Show the dead letters and their reasons.")
+@target_argument
+@filters
+@click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@json_option
+def list_(
+    target: str | None, queue: str | None, task: str | None, reason: str | None, limit: int, *, as_json: bool
+) -> None:
+    """Show the dead letters and their reasons."""
+    app = find(target)
+    choice = Choice(everything=True, queue=queue, task=task, reason=reason)
+    seen = run(app, lambda app: _collect(app, choice, limit + 1))
+    shown, more = seen[:limit], len(seen) > limit
+    wall = app.clock.wall()
+    if as_json:
+        say_json({"messages": [one.as_json(wall) for one in shown], "more": more})
+        return
+    out = console()
+    if not shown:
+        out.print("No dead letters.")
+        return
+    out.print(_table(shown, wall))
+    reasons = Counter(_code(one) for one in shown)
+    summary = ", ".join(f"{number} {code}" for code, number in reasons.most_common())
+    out.print(f"[dim]{f'The first {limit}' if more else plural(len(shown), 'dead letter')}: {summary}[/]")
+
+
+async def _collect(app: Tenure, choice: Choice, limit: int) -> list[Seen]:
+    seen = []
+    async for one in chosen(app, choice):
+        seen.append(one)
+        if len(seen) == limit:
+            break
+    return seen
+
+
+def _table(seen: list[Seen], wall: float) -> "Table":
+    from rich.text import Text
+
+    rows = plain_table("id", "task", "age", "reason", right=("age",))
+    rows.columns[0].min_width = 32
+    rows.columns[-1].overflow = "ellipsis"
+    for one in seen:
+        text = "" if one.browsed.reason is None else one.browsed.reason.text.partition("\n")[0]
+        why = Text.assemble((_code(one), "red"), " ", text)
+        rows.add_row(one.browsed.id, one.task or "unreadable", spoken(one.age_seconds(wall)), why)
+    return rows
+
+
+def _code(one: Seen) -> str:
+    return "unknown" if one.browsed.reason is None else one.browsed.reason.code

@@ -1,0 +1,144 @@
+"""The demo's workers: real processes, started again whenever they end.
+
+Only processes started here are ever ended here, by their pid, and all of them are ended at the end.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+from tenure.cli.demo.tasks import FOLDER_VARIABLE
+from tenure.clock import Clock
+from tenure.errors import TenureError
+
+_RESTART_SECONDS = 1.0
+#: A worker that ends by itself this often in a row cannot work at all.
+_MOST_FAILURES = 3
+
+
+class WorkerFailed(TenureError):
+    """A worker process of the demo does not start."""
+
+    code = "demo_worker_failed"
+
+
+class Member:
+    """One worker of the crew, over all of its processes."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        """Not started yet."""
+        self.name = name
+        self.log = log
+        self.process: asyncio.subprocess.Process | None = None
+        self.starts = 0
+        #: How the last process ended, in words; empty while none has.
+        self.last_end = ""
+        #: Set by the crew when it ends the process itself.
+        self.is_being_killed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the running process."""
+        return None if self.process is None else self.process.pid
+
+
+class Crew:
+    """Keeps `size` workers running."""
+
+    def __init__(self, folder: Path, size: int, concurrency: int, clock: Clock) -> None:
+        """Workers on the data in `folder`; their logs go there too."""
+        self.members = [Member(f"worker-{n}", folder / f"worker-{n}.log") for n in range(1, size + 1)]
+        self.concurrency = concurrency
+        self._folder = folder
+        self._clock = clock
+        self._stopping = asyncio.Event()
+        #: Processes that ended on a signal that we did not send: `explode` at work.
+        self.crashes = 0
+
+    async def run(self) -> None:
+        """Keep all of them running until `stop`."""
+        async with asyncio.TaskGroup() as group:
+            for member in self.members:
+                group.create_task(self._keep(member))
+
+    def kill(self, member: Member) -> None:
+        """End it with kill -9."""
+        if member.process is not None and member.process.returncode is None:
+            member.is_being_killed = True
+            member.process.send_signal(signal.SIGKILL)
+
+    async def stop(self, seconds: float) -> None:
+        """SIGTERM, then after `seconds` SIGKILL."""
+        self._stopping.set()
+        processes = [member.process for member in self.members if member.process is not None]
+        for process in processes:
+            _signal(process, signal.SIGTERM)
+        waits = [asyncio.ensure_future(process.wait()) for process in processes]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=seconds)
+            if late:
+                self.end()
+                await asyncio.wait(late)
+
+    def end(self) -> None:
+        """SIGKILL for whatever is left; for ends that cannot wait."""
+        self._stopping.set()
+        for member in self.members:
+            if member.process is not None:
+                _signal(member.process, signal.SIGKILL)
+
+    async def _keep(self, member: Member) -> None:
+        failures = 0
+        while True:
+            started = self._clock.monotonic()
+            code = await self._run_once(member)
+            if self._stopping.is_set():
+                return
+            self._note_end(member, code)
+            by_itself = code >= 0 and self._clock.monotonic() - started < 10 * _RESTART_SECONDS
+            failures = failures + 1 if by_itself else 0
+            if failures == _MOST_FAILURES:
+                raise WorkerFailed(f"{member.name} does not start: {_last_line(member.log)}")
+            await asyncio.sleep(_RESTART_SECONDS)
+
+    async def _run_once(self, member: Member) -> int:
+        if self._stopping.is_set():
+            return 0
+        command = [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app",
+                   "--name", member.name, "--concurrency", str(self.concurrency), "--grace", "10s"]  # fmt: skip
+        environment = {**os.environ, FOLDER_VARIABLE: str(self._folder)}
+        with member.log.open("ab") as log:
+            # A session of its own: Ctrl-C is for the demo, which then stops its workers in order.
+            member.process = await asyncio.create_subprocess_exec(
+                *command, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        member.starts += 1
+        if self._stopping.is_set():  # stopped while it was being started: `stop` has not seen this process
+            _signal(member.process, signal.SIGTERM)
+        return await member.process.wait()
+
+    def _note_end(self, member: Member, code: int) -> None:
+        member.process = None
+        if member.is_being_killed:
+            member.last_end = "kill -9"
+        elif code < 0:
+            member.last_end = "crashed"
+            self.crashes += 1
+        else:
+            member.last_end = f"exit {code}"
+        member.is_being_killed = False
+
+
+def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+
+def _last_line(log: Path) -> str:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it says nothing"

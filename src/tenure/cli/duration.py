@@ -1,0 +1,68 @@
+"""Durations, as people write them ("30", "30s", "5m", "2h") and as they read them ("12 s", "Overdue 3 s")."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+if TYPE_CHECKING:
+    _Parameter = click.ParamType[float]
+else:
+    _Parameter = click.ParamType  # not generic before click 8.2
+
+
+class Duration(_Parameter):
+    """An option that takes a time span; the command gets seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds, from a number with or without a unit."""
+        if isinstance(value, int | float):
+            return float(value)
+        found = _PATTERN.fullmatch(str(value).strip())
+        if found is None or found[2].lower() not in _UNITS:
+            self.fail(f"{value!r} is not a duration; write 30, 30s, 5m or 2h", param, ctx)
+        return float(found[1]) * _UNITS[found[2].lower()]
+
+
+DURATION = Duration()
+
+
+def spoken(seconds: float | None) -> str:
+    """A span of time in at most two units. None, what cannot be known, is a dash."""
+    if seconds is None:
+        return "–"
+    seconds = max(0.0, seconds)
+    if seconds < 10:  # noqa: PLR2004 - below ten a tenth matters
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 2 * _MINUTE:
+        return f"{whole} s"
+    if whole < 2 * _HOUR:
+        return _two(whole, _MINUTE, "min", 1, "s") if whole < 10 * _MINUTE else f"{whole // _MINUTE} min"
+    return _two(whole, _HOUR, "h", _MINUTE, "min") if whole < 2 * _DAY else _two(whole, _DAY, "d", _HOUR, "h")
+
+
+def countdown(seconds: float | None) -> str:
+    """The time left of a lease: "12 s", or "Overdue 3 s"."""
+    if seconds is None:
+        return "–"
+    if seconds < 0:
+        return f"Overdue {_whole_below_minutes(-seconds)}"
+    return _whole_below_minutes(seconds)
+
+
+def _whole_below_minutes(seconds: float) -> str:
+    return f"{round(seconds)} s" if seconds < 2 * _MINUTE else spoken(seconds)
+
+
+def _two(seconds: int, big: int, big_name: str, small: int, small_name: str) -> str:
+    rest = seconds % big // small
+    return f"{seconds // big} {big_name}" + (f" {rest} {small_name}" if rest else "")

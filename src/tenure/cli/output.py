@@ -1,0 +1,68 @@
+"""What goes to standard output: JSON for programs, tables for people."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+#: Colours of the sixteen that every terminal has. The word always stands beside its colour.
+STATE_STYLES = {
+    "ready": "cyan",
+    "delayed": "yellow",
+    "leased": "blue",
+    "completed": "green",
+    "dead": "red",
+    "cancelled": "dim",
+}
+
+#: Below this a table of messages takes two lines for each.
+WIDE = 130
+
+
+def say_json(value: Any) -> None:
+    """One JSON document on one line."""
+    click.echo(msgspec.json.encode(value))
+
+
+def console() -> "Console":
+    """Standard output for tables; into a file or a pipe nothing is wrapped or cut."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 1_000)
+
+
+def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
+    """A table without frames: a header, a rule, rows."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    return table
+
+
+def count(number: int | None, *, estimated: bool = False) -> str:
+    """A figure. None, what cannot be known, is a dash; 0 is 0."""
+    if number is None:
+        return "–"
+    return f"{'~' if estimated else ''}{number:,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def safe_url(url: str) -> str:
+    """The URL without its password, for logs and screens."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":…@", 1)).geturl()

@@ -1,0 +1,84 @@
+"""The root of the command line: what commands there are, and how each of them ends.
+
+The exit code is part of the interface, so it stands in the help and is decided in one place (`failing.py`).
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tenure.cli.failing import ending
+from tenure.cli.lazy import LazyGroup
+
+_TABLE = {
+    "demo": ("tenure.cli.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
+    "worker": ("tenure.cli.worker:worker", "Run messages of an app's tasks until told to stop."),
+    "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
+    "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue."),
+    "messages": ("tenure.cli.messages:messages", "Show the messages in the queues, changing nothing."),
+    "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
+    "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
+}
+
+_EPILOG = """\
+TARGET is an app (module:attribute, as in jobs:app, found from the current folder) or a URL such as
+sqlite:///jobs.db. Without one, TENURE_URL is used.
+
+\b
+Exit codes:
+  0    done
+  1    the broker is in trouble (away, locked, unwritable, damaged, too new); demo: a promise was broken
+  2    bad input or configuration; nothing was changed
+  70   a mistake in Tenure itself; TENURE_DEBUG=1 shows the traceback
+  130  interrupted
+
+Errors are one line on standard error: error[code]: sentence. The codes are stable.
+"""
+
+
+class _Root(LazyGroup):
+    """The outermost group: nothing passes it but an exit code."""
+
+    def main(  # type: ignore[override]  # click's overloads, in one
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        *,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line; ends the process with its exit code."""
+        run = super().main
+        if not standalone_mode:
+            return run(args, prog_name, standalone_mode=False, **extra)
+        sys.exit(ending(lambda: run(args, prog_name, standalone_mode=False, **extra)))
+
+
+def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"tenure {version('tenure')}")
+    except PackageNotFoundError:
+        click.echo("tenure (not installed: run from its source)")
+    ctx.exit()
+
+
+@click.group(cls=_Root, table=_TABLE, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def root() -> None:
+    """Queue messages processed under a lease.
+
+    No message lost, no completed one run twice, a crashed worker's message back in seconds.
+    """

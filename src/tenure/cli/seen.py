@@ -1,0 +1,79 @@
+"""Messages as an operator sees them: what the broker shows, read as far as it can be read.
+
+Used by `messages`, `dead` and the demo. Looking changes nothing.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+
+from tenure import envelope
+from tenure.broker import Broker, Browsed
+from tenure.cli.failing import NotBrowsable
+from tenure.errors import BodyUndecodable
+from tenure.message import Message, MessageState
+
+_PAGE = 500
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """One message in a queue, with its envelope decoded where that works."""
+
+    browsed: Browsed
+    message: Message | None
+    #: Why the envelope could not be read; empty where it could.
+    unreadable: str = ""
+
+    @property
+    def task(self) -> str | None:
+        """The task, where the envelope can be read."""
+        return None if self.message is None else self.message.task
+
+    def age_seconds(self, wall: float) -> float | None:
+        """Seconds since it was sent."""
+        return None if self.message is None else max(0.0, wall - self.message.sent_at)
+
+    def as_json(self, wall: float) -> dict[str, Any]:
+        """For `--json`."""
+        seen, age = self.browsed, self.age_seconds(wall)
+        return {
+            "id": seen.id, "queue": seen.queue, "task": self.task, "state": seen.state, "counters": seen.counters,
+            "owner": seen.owner, "fence": seen.fence, "deadline_in": seen.deadline_in, "due_in": seen.due_in,
+            "age_seconds": None if age is None else round(age, 3),
+            "reason": None if seen.reason is None else {"code": seen.reason.code, "text": seen.reason.text},
+            "readable": self.message is not None,
+        }  # fmt: skip
+
+
+def read(browsed: Browsed) -> Seen:
+    """Decode what can be decoded."""
+    try:
+        return Seen(browsed, envelope.decode(browsed.envelope))
+    except BodyUndecodable as error:
+        return Seen(browsed, None, str(error))
+
+
+async def look(
+    broker: Broker, queues: Sequence[str], states: Sequence[MessageState], limit: int | None = None
+) -> AsyncIterator[Seen]:
+    """Messages of these queues and states, in order of arrival within each; at most `limit`."""
+    if not broker.traits.browsable:
+        raise NotBrowsable("this broker cannot show its messages without disturbing them")
+    left = float("inf") if limit is None else limit
+    for state in states:
+        for queue in queues:
+            after = 0
+            while left > 0:
+                page = await broker.browse(queue, state, limit=int(min(_PAGE, left)), after=after)
+                for browsed in page:
+                    yield read(browsed)
+                left -= len(page)
+                if len(page) < _PAGE:
+                    break
+                after = page[-1].cursor
+
+
+async def queues_of(broker: Broker, queue: str | None) -> list[str]:
+    """The queue that was asked for, or every queue there is."""
+    return [queue] if queue else [depth.queue for depth in await broker.depth()]

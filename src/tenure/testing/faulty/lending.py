@@ -1,0 +1,224 @@
+"""Brokers that lend, and remember what they lent, in the wrong way."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.broker import Broker
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import MessageState
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.virtual import VirtualClock
+
+
+class Remembering(HonestBroker):
+    """Not a fault yet: knows the latest lease of each message."""
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was lent yet."""
+        super().__init__(inner, clock)
+        self.latest: dict[str, Lease] = {}
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Remember what is lent."""
+        leases = await self.inner.lease(request)
+        self.latest |= {lease.id: lease for lease in leases}
+        return leases
+
+    def now_held(self, lease: Lease) -> Lease:
+        """The lease under which this message was last lent, to whomever."""
+        return self.latest.get(lease.id, lease)
+
+
+class ForgetsToHide(Remembering):
+    """Lends a message again that somebody holds."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """What was lent last fills up the answer."""
+        before = [one for one in self.latest.values() if one.queue in request.queues]
+        leases = await super().lease(request)
+        again = [msgspec.structs.replace(one, owner=request.owner) for one in before]
+        return (leases + again)[: request.want]
+
+
+class Translating(HonestBroker):
+    """Not a fault yet: shows other leases than it holds, and finds the real one when it is used."""
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was shown yet."""
+        super().__init__(inner, clock)
+        self.real: dict[tuple[str, str, int], Lease] = {}
+
+    def shown(self, lease: Lease) -> Lease:
+        """What the caller gets to see."""
+        return lease
+
+    def asked(self, request: LeaseRequest) -> LeaseRequest:
+        """What is asked of the inner broker."""
+        return request
+
+    def _show(self, lease: Lease) -> Lease:
+        shown = self.shown(lease)
+        self.real[shown.id, shown.owner, shown.fence] = lease
+        return shown
+
+    def _find(self, lease: Lease) -> Lease:
+        return self.real.get((lease.id, lease.owner, lease.fence), lease)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Show what was lent."""
+        return [self._show(lease) for lease in await self.inner.lease(self.asked(request))]
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Touch the real ones."""
+        touched = await self.inner.touch([self._find(lease) for lease in leases])
+        pairs = zip(touched, leases, strict=True)
+        return [msgspec.structs.replace(new, owner=old.owner, fence=old.fence) for new, old in pairs]
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Ack the real ones."""
+        return await self.inner.ack([msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch])
+
+    async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
+        """Nack the real ones."""
+        return await self.inner.nack([msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch])
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """Give the real ones back."""
+        real = [msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch]
+        return await self.inner.give_back(real)
+
+    async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
+        """Put the real ones aside."""
+        real = [msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch]
+        return await self.inner.dead_letter(real)
+
+
+class FenceStandsStill(Translating):
+    """Gives a message the same fence at each lending."""
+
+    caught_by = ("Fencing",)
+
+    def shown(self, lease: Lease) -> Lease:
+        """Always the first."""
+        return msgspec.structs.replace(lease, fence=1)
+
+
+class ForgetsPresence(Translating):
+    """Does not know which holders are on the roster, so a worker's lapse uses an attempt."""
+
+    caught_by = ("Returning",)
+
+    def asked(self, request: LeaseRequest) -> LeaseRequest:
+        """Under a name that nobody knows."""
+        return msgspec.structs.replace(request, owner=f"{request.owner}~")
+
+    def shown(self, lease: Lease) -> Lease:
+        """Under the name that was asked for."""
+        return msgspec.structs.replace(lease, owner=lease.owner.removesuffix("~"))
+
+
+class StarvesLowPriorities(HonestBroker):
+    """Serves the highest priority alone for as long as there is any."""
+
+    caught_by = ("Priority",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Put back what is not of the highest."""
+        leases: list[Lease] = []
+        while len(leases) < request.want:
+            batch = await self.inner.lease(msgspec.structs.replace(request, want=1))
+            if not batch:
+                break
+            if await self._something_higher_waits(batch[0]):
+                await self.inner.give_back([GiveBack(batch[0])])
+            else:
+                leases += batch
+        return leases
+
+    async def _something_higher_waits(self, lease: Lease) -> bool:
+        ready = await self.inner.browse(lease.queue, MessageState.READY, limit=1000)
+        mine = _priority(lease.envelope)
+        return any(_priority(one.envelope) > mine for one in ready)
+
+
+class TooFair(HonestBroker):
+    """Looks at the lower priorities every second time."""
+
+    caught_by = ("Priority",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was lent yet."""
+        super().__init__(inner, clock)
+        self.turn = 0
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Every second message is the lowest there is."""
+        leases: list[Lease] = []
+        while len(leases) < request.want:
+            everything = await self.inner.lease(msgspec.structs.replace(request, want=1000))
+            if not everything:
+                break
+            self.turn += 1
+            everything.sort(key=lambda lease: _priority(lease.envelope), reverse=self.turn % 2 == 0)
+            leases.append(everything[0])
+            await self.inner.give_back([GiveBack(one) for one in everything[1:]])
+        return leases
+
+
+class HeldForgetsRequests(HonestBroker):
+    """Cannot tell what one request lent from what another did."""
+
+    caught_by = ("Lending",)
+
+    async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
+        """Everything."""
+        del request_id
+        return await self.inner.held(owner)
+
+
+class OneQueueHidesTheOthers(HonestBroker):
+    """Reads the first queue first, always."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Each in its turn, from the first."""
+        leases: list[Lease] = []
+        for queue in request.queues:
+            want = request.want - len(leases)
+            if want:
+                leases += await self.inner.lease(msgspec.structs.replace(request, queues=(queue,), want=want))
+        return leases
+
+
+class WaitNeverWakes(HonestBroker):
+    """Sleeps for as long as it may, whatever happens."""
+
+    caught_by = ("Waiting",)
+
+    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+        """Wait for a queue that does not exist."""
+        del queues
+        await self.inner.wait(["a queue that nobody uses"], seconds)
+
+
+class WaitNeverSleeps(HonestBroker):
+    """Returns at once, so that a worker spins."""
+
+    caught_by = ("Waiting",)
+
+    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+        """No."""
+        await self.inner.wait(queues, min(seconds, 0.01))
+
+
+class _Priority(msgspec.Struct):
+    priority: int = 5
+
+
+def _priority(envelope: bytes) -> int:
+    return msgspec.json.decode(envelope, type=_Priority).priority

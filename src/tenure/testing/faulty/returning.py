@@ -1,0 +1,220 @@
+"""Brokers that return too much, too little, or too soon."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.broker import Broker, SweepRequest, Swept
+from tenure.errors import OwnerRetired
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import MessageState
+from tenure.settlement import Ack, GiveBack, Outcome, Settlement
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.faulty.lending import Remembering, Translating
+from tenure.testing.virtual import VirtualClock
+
+
+class NeverReturns(HonestBroker):
+    """Leaves what is overdue where it is."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Nothing to see here."""
+        del request
+        return Swept()
+
+
+class RevivesTheAcked(HonestBroker):
+    """Lets a sweep return a message that was acked when it was overdue."""
+
+    caught_by = ("Returning",)
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """The sweep had read it before, so to say."""
+        now = self.clock.monotonic()
+        late = [one for one in batch if one.lease.has_expired(now)]
+        if not late:
+            return await self.inner.ack(batch)
+        return [Settlement(Outcome.DELETED) for _ in batch]
+
+
+class SweepsWhatIsHealthy(Remembering):
+    """Returns what is overdue in ten seconds, to be early."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Better soon."""
+        swept = await self.inner.sweep(request)
+        soon = [one for one in self.latest.values() if one.remaining(self.clock.monotonic()) < 10.0]
+        settlements = await self.inner.give_back([GiveBack(one) for one in soon])
+        pairs = zip(soon, settlements, strict=True)
+        early = tuple(lease.id for lease, settlement in pairs if settlement.took_effect)
+        return msgspec.structs.replace(swept, returned=swept.returned + early)
+
+
+class HealthyLeasesHideOverdueOnes(HonestBroker):
+    """Looks at the first so many leases only, as XPENDING without IDLE does."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """From the front."""
+        for depth in await self.inner.depth():
+            front = await self.inner.browse(depth.queue, MessageState.LEASED, limit=request.limit)
+            if any((one.deadline_in or 0.0) < 0.0 for one in front):
+                return await self.inner.sweep(request)
+        return await self.inner.sweep(msgspec.structs.replace(request, limit=0))
+
+
+class IgnoresTheSweepLimit(HonestBroker):
+    """Returns everything at once."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """No limit."""
+        return await self.inner.sweep(msgspec.structs.replace(request, limit=100_000))
+
+
+class IgnoresGrace(HonestBroker):
+    """Returns everything as soon as the sweeper is back from an outage."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """No gap is a gap."""
+        return await self.inner.sweep(msgspec.structs.replace(request, interval_seconds=1e12))
+
+
+class GraceForEver(HonestBroker):
+    """Takes every sweep for the first after an outage."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Every gap is a gap."""
+        return await self.inner.sweep(msgspec.structs.replace(request, interval_seconds=1e-9))
+
+
+class IgnoresMaxAttempts(HonestBroker):
+    """Returns a message as often as its holders let it lapse."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Never dead."""
+        return await self.inner.sweep(msgspec.structs.replace(request, max_attempts=1_000_000))
+
+
+class DecidesByTheWallClock(Remembering):
+    """Ends leases by the time of day."""
+
+    caught_by = ("Clocks",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Remember the time of day of each lease."""
+        super().__init__(inner, clock)
+        self.ends: dict[str, float] = {}
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Note when it ends."""
+        leases = await super().lease(request)
+        self.ends |= {one.id: self.clock.wall() + one.seconds for one in leases}
+        return leases
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Note it again."""
+        self.ends |= {one.id: self.clock.wall() + one.seconds for one in leases}
+        return await self.inner.touch(leases)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """It is late, they say."""
+        swept = await self.inner.sweep(request)
+        late = [self.latest[id] for id, end in self.ends.items() if end < self.clock.wall()]
+        settlements = await self.inner.give_back([GiveBack(one) for one in late])
+        pairs = zip(late, settlements, strict=True)
+        returned = tuple(lease.id for lease, settlement in pairs if settlement.took_effect)
+        return msgspec.structs.replace(swept, returned=swept.returned + returned)
+
+
+class RetireDoesNotBan(Translating):
+    """Returns what a dead owner held, and lends to it again."""
+
+    caught_by = ("Retiring",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody was retired yet."""
+        super().__init__(inner, clock)
+        self.lives: dict[str, int] = {}
+
+    def asked(self, request: LeaseRequest) -> LeaseRequest:
+        """After each retirement it is somebody else."""
+        life = self.lives.get(request.owner, 0)
+        return msgspec.structs.replace(request, owner=request.owner + "~" * life)
+
+    def shown(self, lease: Lease) -> Lease:
+        """Under the name that was asked for."""
+        return msgspec.structs.replace(lease, owner=lease.owner.rstrip("~"))
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Retire this life of it."""
+        life = self.lives.get(owner, 0)
+        self.lives[owner] = life + 1
+        return await self.inner.retire(owner + "~" * life, crashed=crashed)
+
+
+class RetireBansTheName(HonestBroker):
+    """Refuses a new boot of a worker because an old one died."""
+
+    caught_by = ("Retiring",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody was retired yet."""
+        super().__init__(inner, clock)
+        self.names: set[str] = set()
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """The whole family."""
+        self.names.add(owner.partition("/")[0])
+        return await self.inner.retire(owner, crashed=crashed)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Not to them."""
+        if request.owner.partition("/")[0] in self.names:
+            raise OwnerRetired("somebody of that name died")
+        return await self.inner.lease(request)
+
+
+class RetireWaitsForTheLease(HonestBroker):
+    """Bans a dead owner, and leaves its messages to the sweep."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Some day."""
+        del owner, crashed
+        return Swept()
+
+
+class LeavingIsACrash(HonestBroker):
+    """Counts a crash for an owner that said goodbye."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """All alike."""
+        del crashed
+        return await self.inner.retire(owner, crashed=True)
+
+
+class CrashesAreNotCounted(HonestBroker):
+    """Takes a crash for a goodbye."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """All alike."""
+        del crashed
+        return await self.inner.retire(owner, crashed=False)

@@ -1,0 +1,210 @@
+"""Brokers that are wrong about what they were sent."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.broker import Broker, Sent
+from tenure.envelope import encode
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import NO_OVERRIDES, Message, Outgoing
+from tenure.settlement import DeadLetter, Settlement
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.virtual import VirtualClock
+
+
+class LosesOnRepeatedSend(HonestBroker):
+    """Takes a repeated send for a correction, removes the first copy and does not store the second."""
+
+    caught_by = ("Sending",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Remove what is known."""
+        answers = await self.inner.send(batch)
+        await self.inner.delete([answer.id for answer in answers if answer.duplicate])
+        return answers
+
+
+class StoresRepeatedSends(HonestBroker):
+    """Makes a second copy, with a delivery count of its own, when a send is repeated."""
+
+    caught_by = ("Sending",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Copies are kept under made-up ids."""
+        super().__init__(inner, clock)
+        self.copies: dict[str, str] = {}
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store what is known once more."""
+        answers = await self.inner.send(batch)
+        for outgoing, answer in zip(batch, answers, strict=True):
+            if answer.duplicate:
+                copy = f"{len(self.copies):032d}"
+                self.copies[copy] = outgoing.message.id
+                message = msgspec.structs.replace(outgoing.message, id=copy, key=None)
+                await self.inner.send([Outgoing(message, outgoing.delay_seconds)])
+        return [Sent(answer.id, refusal=answer.refusal) for answer in answers]
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend the copies under the id of the first."""
+        leases = await self.inner.lease(request)
+        return [msgspec.structs.replace(one, id=self.copies.get(one.id, one.id)) for one in leases]
+
+
+class AnswersOutOfOrder(HonestBroker):
+    """Answers a batch in an order of its own."""
+
+    caught_by = ("Sending",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Fresh ones first."""
+        return sorted(await self.inner.send(batch), key=lambda sent: sent.duplicate)
+
+
+class RefusesWholeBatches(HonestBroker):
+    """Stores nothing of a batch in which one message is too large."""
+
+    caught_by = ("Sending",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """All or nothing."""
+        limit = self.traits.body_limit
+        large = [one.message for one in batch if len(encode(one.message)) > limit]
+        if not large:
+            return await self.inner.send(batch)
+        (refused,) = await self.inner.send([Outgoing(large[0])])
+        return [Sent(one.message.id, refusal=refused.refusal) for one in batch]
+
+
+class TruncatesLargeBodies(HonestBroker):
+    """Makes a body that is too large fit."""
+
+    caught_by = ("Sending",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Cut."""
+        return await self.inner.send([self._cut(one) for one in batch])
+
+    def _cut(self, outgoing: Outgoing) -> Outgoing:
+        if len(encode(outgoing.message)) <= self.traits.body_limit:
+            return outgoing
+        return Outgoing(msgspec.structs.replace(outgoing.message, body=msgspec.Raw(b'"cut"')))
+
+
+class Rewriting(HonestBroker):
+    """Not a fault yet: stores another message than was sent, and lends the envelope that was sent."""
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Remember what was really sent."""
+        super().__init__(inner, clock)
+        self.envelopes: dict[str, bytes] = {}
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """What is stored instead."""
+        return outgoing
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store something else."""
+        for outgoing in batch:
+            self.envelopes.setdefault(outgoing.message.id, encode(outgoing.message))
+        return await self.inner.send([self.rewritten(one) for one in batch])
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend what was sent."""
+        return [
+            msgspec.structs.replace(one, envelope=self.envelopes[one.id]) if one.id in self.envelopes else one
+            for one in await self.inner.lease(request)
+        ]
+
+
+class IgnoresPriority(Rewriting):
+    """First come, first served, whatever the priority."""
+
+    caught_by = ("Priority",)
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """All alike."""
+        return Outgoing(msgspec.structs.replace(outgoing.message, priority=5), outgoing.delay_seconds)
+
+
+class IgnoresOverrides(Rewriting):
+    """Lends every message for the same time, and gives every message the same number of attempts."""
+
+    caught_by = ("Lending", "Returning")
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """Nobody is special."""
+        return Outgoing(msgspec.structs.replace(outgoing.message, overrides=NO_OVERRIDES), outgoing.delay_seconds)
+
+
+class IgnoresKeys(Rewriting):
+    """Stores the same work as often as it is sent."""
+
+    caught_by = ("Keys",)
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """Without the key."""
+        return Outgoing(msgspec.structs.replace(outgoing.message, key=None), outgoing.delay_seconds)
+
+
+class DeadKeepTheirKeys(HonestBroker):
+    """A key that died once is never taken again."""
+
+    caught_by = ("Keys",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Remember which key belongs to which message."""
+        super().__init__(inner, clock)
+        self.sent: dict[str, Message] = {}
+        self.dead: dict[str | None, str] = {}
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Take the dead one for the new one."""
+        self.sent |= {one.message.id: one.message for one in batch}
+        answers = []
+        for outgoing in batch:
+            dead = self.dead.get(outgoing.message.key)
+            answers += await self.inner.send([outgoing]) if dead is None else [Sent(dead, duplicate=True)]
+        return answers
+
+    async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
+        """Remember the key."""
+        for one in batch:
+            message = self.sent[one.lease.id]
+            if message.key is not None:
+                self.dead[message.key] = message.id
+        return await self.inner.dead_letter(batch)
+
+
+class PromotesEarly(HonestBroker):
+    """Makes a delayed message ready when nine tenths of its delay have passed."""
+
+    caught_by = ("Delays",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Not quite as long."""
+        return await self.inner.send([Outgoing(one.message, one.delay_seconds * 0.9) for one in batch])
+
+
+class PromotesLate(HonestBroker):
+    """Looks for due messages every now and then only."""
+
+    caught_by = ("Delays",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Some seconds more."""
+        return await self.inner.send([self._later(one) for one in batch])
+
+    def _later(self, outgoing: Outgoing) -> Outgoing:
+        return Outgoing(outgoing.message, outgoing.delay_seconds + 5.0 if outgoing.delay_seconds else 0.0)
+
+
+class NeverPromotes(HonestBroker):
+    """Keeps what is delayed."""
+
+    caught_by = ("Delays",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """For ever, nearly."""
+        return await self.inner.send([Outgoing(one.message, one.delay_seconds * 1e6) for one in batch])

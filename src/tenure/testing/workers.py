@@ -1,0 +1,209 @@
+"""A stage: tasks on a harness' broker and state, and real workers that come, freeze and die.
+
+Everything runs in the one loop of virtual time. A worker that is killed is gone as after `kill -9`: its
+tasks end where they stand, nothing is settled, nobody says goodbye, and its death can be proven.
+
+Used by `tenure.testing.conformance.worker`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, ClassVar, Self, Unpack, cast
+
+from tenure.call import Call, Options, outgoing
+from tenure.errors import ConfigurationError
+from tenure.handle import Handle
+from tenure.message import MessageState, new_id
+from tenure.record import Record
+from tenure.runtime.children import Children
+from tenure.runtime.locating import Locator
+from tenure.runtime.worker import Worker, WorkerOptions
+from tenure.task import Task, TaskOptions, policy_from
+from tenure.testing.harness import QUEUE, Harness
+from tenure.testing.wire import Wire
+
+#: A condition is looked at so often, in virtual seconds.
+LOOK_SECONDS = 0.1
+#: Longer than any test's work should take, in virtual seconds.
+PATIENCE = 600.0
+
+_ENDED = frozenset({MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED})
+
+
+class Actor:
+    """One worker on the stage, and the wire to its stores."""
+
+    def __init__(self, worker: Worker, wire: Wire) -> None:
+        """Made by `Stage.start`."""
+        self.worker = worker
+        self.wire = wire
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each kind of event happened to this worker."""
+        return dict(self.worker.counts)
+
+
+class Stage:
+    """Tasks and workers over one harness. Leaving it ends every worker that is still there."""
+
+    #: Tests of the suites themselves put a worker with a fault here.
+    worker_type: ClassVar[type[Worker]] = Worker
+
+    def __init__(self, harness: Harness, queue: str = QUEUE) -> None:
+        """Tasks go to `queue`, unless they name another."""
+        self.harness = harness
+        self.queue = queue
+        self.tasks: dict[str, Task[..., Any]] = {}
+        #: What happened, in order: whatever a handler or a test notes, and every word that was carried out.
+        self.trace: list[str] = []
+        self._actors: list[Actor] = []
+
+    async def __aenter__(self) -> Self:
+        """Begin with no workers."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End every worker, without a goodbye."""
+        for actor in list(self._actors):
+            await self.end(actor)
+
+    # --- tasks and messages -----------------------------------------------------------------------------
+
+    def task(self, function: Callable[..., Any] | None = None, /, **options: Unpack[TaskOptions]) -> Any:
+        """As `app.task`, with the harness' limits as the defaults."""
+        if function is None:
+            return lambda later: self.task(later, **options)
+        harness = self.harness
+        policy = policy_from(options, max_attempts=harness.max_attempts, lease_seconds=harness.lease_seconds)
+        name = options.get("name") or function.__name__
+        task: Task[..., Any] = Task(
+            self, function, name, options.get("queue") or self.queue, policy, options.get("runs_in")
+        )
+        self.tasks[name] = task
+        return task
+
+    async def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
+        """Send one message; its id."""
+        return (await self.submit_call(call, options)).id
+
+    async def submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
+        """What a task needs of its app."""
+        wall = self.harness.clock.wall()
+        out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
+        (sent,) = await self.harness.broker.send([out])
+        assert sent.refusal is None, f"the message was refused: {sent.refusal}"
+        return Handle(self, sent.id, duplicate=sent.duplicate)
+
+    async def record(self, id: str) -> Record | None:
+        """What a handle needs of its app."""
+        return await self.harness.state.records.get(id)
+
+    # --- workers ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Wire:
+        """A wire for one worker, to be set up before the worker starts."""
+        return Wire(self.harness.broker, self.harness.state, self._heard)
+
+    async def start(
+        self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
+        tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
+        children: Callable[..., Any] | None = None,
+    ) -> Actor:  # fmt: skip
+        """A worker that leases from now on, for all tasks of the stage or only for `tasks`."""
+        wire = wire or self.wire()
+        options = WorkerOptions(
+            concurrency=concurrency,
+            queues=queues or (self.queue,),
+            name=f"worker-{len(self._actors)}",
+            lease_seconds=self.harness.lease_seconds,
+            grace_seconds=grace,
+            sweep=self.harness.sweep_request(),
+            own_thread=False,
+        )
+        worker = self.worker_type(
+            wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,
+            opening=_is_open, locate=_nowhere, children=cast("Callable[..., Children]", children or Children),
+        )  # fmt: skip
+        await worker.start()
+        actor = Actor(worker, wire)
+        self._actors.append(actor)
+        return actor
+
+    async def kill(self, actor: Actor) -> None:
+        """As `kill -9`: it stops where it stands, and its death can be proven from now on."""
+        await self.end(actor)
+        await self.harness.kill(actor.worker.owner)
+
+    async def end(self, actor: Actor) -> None:
+        """It stops where it stands; nobody knows."""
+        actor.wire.cut()
+        actor.wire.thaw()
+        await actor.worker.abandon()
+        if actor in self._actors:
+            self._actors.remove(actor)
+
+    async def stop(self, actor: Actor) -> None:
+        """As the first SIGTERM."""
+        actor.worker.ask_to_stop()
+        await actor.worker.stop()
+
+    # --- looking ----------------------------------------------------------------------------------------
+
+    def note(self, what: str) -> None:
+        """Put something on the trace."""
+        self.trace.append(what)
+
+    def _heard(self, name: str, _arguments: tuple[Any, ...], answer: Any) -> None:
+        self.trace.append(f"{name} {_said(answer)}".strip())
+
+    async def until(
+        self, holds: Callable[[], bool] | Callable[[], Awaitable[bool]], within: float = PATIENCE
+    ) -> None:
+        """Wait until something is so; fails when it is not so within that many seconds."""
+        clock = self.harness.clock
+        ends = clock.monotonic() + within
+        while True:
+            answer = holds()
+            if answer is True or (answer is not False and await answer):
+                return
+            assert clock.monotonic() < ends, f"it did not come true within {within:g} s; so far: {self.trace}"
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def ended(self, id: str, within: float = PATIENCE) -> Record:
+        """Wait until a message is completed, dead or cancelled."""
+
+        async def has_ended() -> bool:
+            return (await self.harness.record(id)).state in _ENDED
+
+        await self.until(has_ended, within)
+        return await self.harness.record(id)
+
+    async def settled(self, queue: str | None = None, within: float = PATIENCE) -> None:
+        """Wait until nothing of the queue is ready, delayed or leased any more."""
+
+        async def is_settled() -> bool:
+            depth = await self.harness.depth(queue or self.queue)
+            return not depth.ready and not depth.delayed and not depth.leased
+
+        await self.until(is_settled, within)
+
+
+def _said(answer: Any) -> str:
+    """The outcome of a settle, or the answers of the ledger, in one word."""
+    if not isinstance(answer, list) or not answer:
+        return ""
+    outcomes = {str(getattr(one, "outcome", one)) for one in answer if isinstance(one, bool) or hasattr(one, "outcome")}
+    return "/".join(sorted(outcomes))
+
+
+async def _is_open() -> None:
+    """The harness has opened everything."""
+
+
+def _nowhere(task: Task[..., Any]) -> Locator:
+    msg = f"{task.name} lives in a test; no child process can import it"
+    raise ConfigurationError(msg)

@@ -1,0 +1,1 @@
+"""The conformance suites at work: on each adapter, and on brokers that are broken on purpose."""

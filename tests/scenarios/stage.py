@@ -1,0 +1,213 @@
+"""A stage: one SQLite file, the processes that use it, and a judge who looks at what they left behind.
+
+Tests submit from their own process through the public API, wait for things to be seen (never for time to
+pass), do harm to processes they started, and end with `stage.verdict()`: the same questions for every
+scenario. Settings are given to `Stage.configure` before the first worker starts.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tenure import Tenure
+from tenure.clock import SYSTEM_CLOCK
+from tenure.config import settings_from
+from tenure.event import Event, EventKind
+from tenure.message import MessageState
+from tenure.record import Record
+
+from .process import Process
+from .tasks import register
+from .traces import Run, Traces
+from .verdict import Verdict, judge
+
+T = TypeVar("T")
+
+#: How long anything that should happen soon may take on a slow machine.
+SOON = 20.0
+
+
+class Stage:
+    """Where one scenario takes place."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep everything in `folder`."""
+        self.folder = folder
+        self.database = folder / "jobs.db"
+        self.traces = Traces(folder)
+        self.traces.prepare()
+        self.sent: list[str] = []
+        self.processes: list[Process] = []
+        self._options = ""
+        self._settings = {"TENURE_LEASE": "1", "TENURE_SWEEP_INTERVAL": "0.25", "TENURE_GRACE": "10"}
+        self._loop = asyncio.Runner()
+        self._app: Tenure | None = None
+
+    # -- setting up --------------------------------------------------------------------------------
+
+    def configure(self, *, options: str = "", database: Path | None = None, **settings: float) -> None:
+        """Settings by their `TENURE_*` name in small letters; `options` go to the URL."""
+        if self._app is not None:
+            msg = "the settings are read already"
+            raise RuntimeError(msg)
+        self._options = options
+        self.database = database or self.database
+        self._settings |= {f"TENURE_{name.upper()}": str(value) for name, value in settings.items()}
+
+    @property
+    def url(self) -> str:
+        """Where the messages are."""
+        return f"sqlite:///{self.database}{self._options}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For processes."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
+        return clean | self._settings | {"TENURE_URL": self.url, "SCENARIO": str(self.folder)}
+
+    @property
+    def app(self) -> Tenure:
+        """The test's own app, for submitting and looking."""
+        if self._app is None:
+            self._app = Tenure(self.url, settings=settings_from(self.environment))
+            register(self._app)
+        return self._app
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await something of the app's."""
+        return self._loop.run(work)
+
+    # -- processes ---------------------------------------------------------------------------------
+
+    def start(self, *words: str) -> Process:
+        """Start `python <words>`."""
+        log = self.folder / f"process-{len(self.processes) + 1}.log"
+        process = Process(words, self.environment, log)
+        self.processes.append(process)
+        return process
+
+    def worker(self, concurrency: int = 10, *, module: str = "tenure") -> Process:
+        """Start `tenure worker`, and wait until it works. `module` is a stand-in that takes the same words."""
+        reference = "scenarios.served:app"
+        process = self.start("-m", module, "worker", reference, "--concurrency", str(concurrency), "--verbose")
+        self.until(lambda: process.pid in self.alive() or process.exit_code is not None, "a worker joins")
+        if process.exit_code is not None:
+            msg = f"a worker ended with {process.exit_code} at once\n{process.said}"
+            raise AssertionError(msg)
+        return process
+
+    def alive(self) -> set[int]:
+        """The pids on the roster."""
+        self.do(self.app.open())
+        return {owner.pid for owner in self.do(self.app.state.roster.alive())}
+
+    def open_gate(self, gate: str) -> float:
+        """Let those pass who wait for it; when that was."""
+        (self.folder / gate).touch()
+        return SYSTEM_CLOCK.monotonic()
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    def submit(self, task: str, payload: dict[str, Any], *, count: int = 1, **options: Any) -> list[str]:
+        """Send messages; their ids."""
+        ids = []
+        for _ in range(count):
+            handle = self.do(self.app.submit(task, payload, **options))
+            ids.append(handle.id)
+        self.sent += [id for id in ids if id not in self.sent]
+        return ids
+
+    def submit_many(self, task: str, payloads: Iterable[dict[str, Any]]) -> list[str]:
+        """Send messages in one go; their ids."""
+        bound = self.app.tasks[task]
+        handles = self.do(self.app.submit_many([bound.bind(**payload) for payload in payloads]))
+        ids = [handle.id for handle in handles]
+        self.sent += ids
+        return ids
+
+    def record(self, id: str) -> Record:
+        """What is known about a message."""
+        record = self.do(self.app.record(id))
+        assert record is not None, f"message {id} is lost"
+        return record
+
+    def records(self) -> dict[str, Record | None]:
+        """What is known about every message that was sent."""
+        return {id: self.do(self.app.record(id)) for id in self.sent}
+
+    def states(self, ids: Iterable[str]) -> list[MessageState]:
+        """Where messages are."""
+        return [self.record(id).state for id in ids]
+
+    def events(self, *kinds: EventKind) -> list[Event]:
+        """What the journal says, of these kinds or of all."""
+        events: list[Event] = []
+        after = 0
+        while page := self.do(self.app.state.journal.read(after)):
+            after = page[-1].seq
+            events += [stored.event for stored in page if not kinds or stored.event.kind in kinds]
+        return events
+
+    def runs(self, ids: Sequence[str] | None = None) -> list[Run]:
+        """Runs in order of their start, of these messages or of all."""
+        return [run for run in self.traces.runs() if ids is None or run.id in ids]
+
+    # -- waiting -----------------------------------------------------------------------------------
+
+    def until(self, seen: Callable[[], object], what: str, within: float = SOON) -> float:
+        """Wait until something is seen; when that was. Fails after `within` seconds."""
+        deadline = SYSTEM_CLOCK.monotonic() + within
+        while not seen():
+            if SYSTEM_CLOCK.monotonic() > deadline:
+                msg = f"waited {within:g} s in vain until {what}"
+                raise AssertionError(msg)
+            time.sleep(0.01)
+        return SYSTEM_CLOCK.monotonic()
+
+    def until_started(self, count: int, ids: Sequence[str] | None = None, within: float = SOON) -> float:
+        """Wait until so many runs have started."""
+        return self.until(lambda: len(self.runs(ids)) >= count, f"{count} runs have started", within)
+
+    def until_settled(self, within: float = SOON) -> float:
+        """Wait until no message is ready, delayed or leased."""
+        return self.until(lambda: self.unsettled() == 0, "every message is settled", within)
+
+    def unsettled(self) -> int:
+        """How many messages are ready, delayed or leased."""
+        self.do(self.app.open())
+        depths = self.do(self.app.broker.depth())
+        return sum((d.ready or 0) + (d.delayed or 0) + (d.leased or 0) for d in depths)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def verdict(self, *, dead: Iterable[str] = (), unfinished: Iterable[str] = (),
+                may_overlap: Iterable[str] = ()) -> Verdict:  # fmt: skip
+        """Ask what every scenario must answer; fails with everything that is wrong.
+
+        `dead` and `unfinished` must be exactly those messages; all others must be completed. Only the
+        messages in `may_overlap` may have been run by two at a time.
+        """
+        verdict = judge(self.records(), self.traces, self.processes, self.events())
+        wrong = verdict.complaints(dead=set(dead), unfinished=set(unfinished), may_overlap=set(may_overlap))
+        assert not wrong, "\n".join(wrong)
+        return verdict
+
+    def measured(self, what: str, seconds: float) -> float:
+        """Say how long something took; shown by `pytest -rP`."""
+        print(f"measured: {what}: {seconds:.2f} s")  # noqa: T201 - for people who ask for it
+        return seconds
+
+    def close(self) -> None:
+        """End every process, close the app, and show what was said if the test failed."""
+        for process in self.processes:
+            process.end()
+        with suppress(Exception):  # a test that broke the store on purpose may have left it so
+            if self._app is not None:
+                self.do(self._app.close())
+        self._loop.close()
+        for number, process in enumerate(self.processes, 1):
+            print(f"-- process {number} ({process.pid}, exit code {process.exit_code})\n{process.said}")  # noqa: T201

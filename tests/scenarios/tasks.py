@@ -1,0 +1,156 @@
+"""The tasks that scenarios run. Each logs its runs, does its effect through `ctx.once`, and tells who it was.
+
+They find the scenario's folder in the environment variable `SCENARIO`. Registered by `served.py` in the
+workers and by `stage.py` in the test, which only submits.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from tenure import Context, SyncContext, Tenure
+
+from .traces import Traces
+
+#: What a completed message answers: which run it was.
+Answer = dict[str, Any]
+
+#: How often a gate is looked at, and how often a process says that it lives.
+LOOK_SECONDS = 0.02
+
+
+def folder() -> Path:
+    """Where the scenario takes place."""
+    return Path(os.environ["SCENARIO"])
+
+
+def traces() -> Traces:
+    """Where to leave traces."""
+    return Traces(folder())
+
+
+def _answer(ctx: Context | SyncContext, run: str) -> Answer:
+    return {"run": run, "fence": ctx.fence, "pid": os.getpid()}
+
+
+def _is_open(gate: str) -> bool:
+    return not gate or (folder() / gate).exists()
+
+
+async def nap(ctx: Context, seconds: float) -> Answer:
+    """Sleep in the loop."""
+    with traces().run(ctx) as run:
+        await asyncio.sleep(seconds)
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run)
+
+
+def nap_in_thread(ctx: SyncContext, seconds: float) -> Answer:
+    """Sleep in a thread."""
+    with traces().run(ctx) as run:
+        time.sleep(seconds)
+        traces().effect(ctx, run)
+        return _answer(ctx, run)
+
+
+def nap_in_process(ctx: SyncContext, seconds: float, gate: str = "") -> Answer:
+    """Sleep in a child process, with signs of life, and then until the gate is open."""
+    with traces().run(ctx) as run:
+        for _ in range(round(seconds / LOOK_SECONDS)):
+            time.sleep(LOOK_SECONDS)
+            traces().write(ctx, run, "alive")
+        while not _is_open(gate):
+            time.sleep(LOOK_SECONDS)
+            traces().write(ctx, run, "alive")
+        traces().effect(ctx, run)
+        return _answer(ctx, run)
+
+
+async def pass_gate(ctx: Context, gate: str) -> Answer:
+    """Wait until the gate is open."""
+    with traces().run(ctx) as run:
+        while not _is_open(gate):
+            await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run)
+
+
+def pass_gate_in_thread(ctx: SyncContext, gate: str) -> Answer:
+    """Wait in a thread until the gate is open."""
+    with traces().run(ctx) as run:
+        while not _is_open(gate):
+            time.sleep(LOOK_SECONDS)
+        traces().effect(ctx, run)
+        return _answer(ctx, run)
+
+
+async def block_loop(ctx: Context, seconds: float) -> Answer:
+    """Keep the event loop to itself, as no async function should."""
+    with traces().run(ctx) as run:
+        time.sleep(seconds)  # noqa: ASYNC251 - the very mistake under test
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run)
+
+
+def hold_gil(ctx: SyncContext, seconds: int, gate: str = "") -> Answer:
+    """Keep the interpreter to itself, as some C extensions do; not any more once the gate is open."""
+    with traces().run(ctx) as run:
+        if not gate or not _is_open(gate):
+            ctypes.PyDLL(None).sleep(seconds)
+        traces().effect(ctx, run)
+        return _answer(ctx, run)
+
+
+async def fail(ctx: Context) -> Answer:
+    """Fail for ever."""
+    with traces().run(ctx):
+        msg = "this task always fails"
+        raise ValueError(msg)
+
+
+async def kill_worker(ctx: Context, seconds: float) -> Answer:
+    """Take the whole process down, as a segmentation fault or the kernel's memory killer would."""
+    with traces().run(ctx):
+        await asyncio.sleep(seconds)
+        with (folder() / "kills").open("a") as kills:
+            kills.write("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+
+async def stand_by(ctx: Context, seconds: float) -> Answer:
+    """Be there when `kill_worker` kills for the first and the second time; from then on be quick."""
+    with traces().run(ctx) as run:
+        kills = folder() / "kills"
+        if not kills.exists() or kills.stat().st_size < 2:
+            await asyncio.sleep(seconds)
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run)
+
+
+def hang_in_process(ctx: SyncContext) -> Answer:
+    """Never end, and show it."""
+    with traces().run(ctx) as run:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            traces().write(ctx, run, "alive")
+
+
+def register(app: Tenure) -> None:
+    """Make them tasks of `app`."""
+    app.task(nap)
+    app.task(nap_in_thread)
+    app.task(runs_in="process")(nap_in_process)
+    app.task(pass_gate)
+    app.task(pass_gate_in_thread)
+    app.task(block_loop)
+    app.task(hold_gil)
+    app.task(name="hold_gil_in_process", runs_in="process")(hold_gil)
+    app.task(max_attempts=3, first_delay=0.05)(fail)
+    app.task(kill_worker)
+    app.task(stand_by)
+    app.task(runs_in="process", max_hold=1.0, max_attempts=1)(hang_in_process)

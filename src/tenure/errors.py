@@ -5,7 +5,8 @@
     │   ├── BadURL               bad_url
     │   ├── BadSetting           bad_setting
     │   ├── MissingExtra         missing_extra
-    │   └── BadTask              bad_task
+    │   ├── BadTask              bad_task
+    │   └── ChildFailed          child_failed (runtime/spawning.py)
     ├── BadMessage
     │   ├── UnknownTask          unknown_task
     │   ├── BodyTooLarge         body_too_large

@@ -54,7 +54,7 @@ class Stage:
         if self._app is not None:
             msg = "the settings are read already"
             raise RuntimeError(msg)
-        self._options = options
+        self._options = options or self._options
         self.database = database or self.database
         self._settings |= {f"TENURE_{name.upper()}": str(value) for name, value in settings.items()}
 

@@ -7,6 +7,7 @@ workers, alone in the solo child. After it: `settling`.
 
 import asyncio
 import functools
+import logging
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from typing import Any
 
 from tenure.clock import Clock
 from tenure.context import Context, SyncContext
+from tenure.errors import ConfigurationError
 from tenure.message import Message
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
@@ -22,7 +24,12 @@ from tenure.runtime.judging import judge_error, judge_failure
 from tenure.runtime.link import WorkerLink
 from tenure.runtime.slots import Slots
 from tenure.task import RunsIn, Task
-from tenure.verdict import Completed, Dead, Lost, Reason, Verdict
+from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
+
+logger = logging.getLogger("tenure.handling")
+
+#: How long a message waits after no child process could be started for it.
+CHILD_FAILED_SECONDS = 30.0
 
 Conclude = Callable[[Delivery, Verdict], None]
 
@@ -152,6 +159,8 @@ class Handling:
     async def _run_in_child(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         try:
             return await self._children.run(delivery, self._make_link(delivery))
+        except ConfigurationError as error:
+            return _never_began(error)
         except ChildDied as death:
             reason = Reason("process_died", f"its process {death.describe()}")
             return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
@@ -160,6 +169,8 @@ class Handling:
         """Nobody else is in that process: if it dies, this message did it."""
         try:
             return await self._solo.run(delivery, self._make_link(delivery))
+        except ConfigurationError as error:
+            return _never_began(error)
         except ChildDied as death:
             crashes = delivery.lease.counters.crashes
             text = f"its worker died {crashes} times while it ran, and run alone its process {death.describe()}"
@@ -168,6 +179,13 @@ class Handling:
     def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         reason = Reason("error", "the handler was cancelled by its own code")
         return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
+
+
+def _never_began(error: ConfigurationError) -> Returned:
+    """No child could be started for it. That is not the message's fault, and people must mend it."""
+    notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    logger.error("a message is given back: %s%s", error, notes)
+    return Returned(CHILD_FAILED_SECONDS, Reason(error.code, str(error)))
 
 
 def _without_stop(function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -40,7 +40,7 @@ from tenure.runtime.watchdog import Watchdog
 from tenure.settlement import Settlement
 from tenure.sink import Sink
 from tenure.state import State
-from tenure.task import Task
+from tenure.task import RunsIn, Task
 from tenure.verdict import Lost, Reason, Returned, Verdict
 
 logger = logging.getLogger("tenure.worker")
@@ -151,6 +151,9 @@ class Worker:
         """Join the roster, then begin to lease."""
         self._loop = asyncio.get_running_loop()
         await self._opening()
+        for task in self._tasks.values():
+            if task.runs_in is RunsIn.PROCESS:
+                self._locate(task)  # better now than at the first message
         self._assemble()
         try:
             self._handling.state = await self._enter_lifespan()

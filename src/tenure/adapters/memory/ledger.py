@@ -34,18 +34,12 @@ class MemoryLedger:
         row = self._store.keys.register(request.scope, request.id, request.digest)
         if row.state is RowState.DONE:
             return Done(row.result, row.handoffs)
-        if self._is_run_by_another(row, request, now):
+        if row.state is RowState.RUNNING and row.until >= now and row.owner not in self._store.members.banned:
             return Running(row.owner, row.until - now)
         fence = self._store.next_fence()
         token = Token(request.scope, request.id, request.owner, fence, request.seconds)
         self._store.keys.run(row, token, now + request.seconds)
         return Fresh(token)
-
-    def _is_run_by_another(self, row: Row, request: ClaimRequest, now: float) -> bool:
-        """An owner that asks again for the same message lost the first answer: it does not run it yet."""
-        if row.state is not RowState.RUNNING or row.until < now or row.owner in self._store.members.banned:
-            return False
-        return (row.owner, row.runner) != (request.owner, request.id)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
         """Set each claim's end to now + `token.seconds`."""

@@ -86,7 +86,7 @@ class _Folder:
         try:
             if self._given is not None:
                 self._given.mkdir(parents=True, exist_ok=True)
-            self.path = self._given or Path(tempfile.mkdtemp(prefix="tenure-demo-"))
+            self.path = self._given or Path(tempfile.mkdtemp(prefix="tenure-"))
         except OSError as error:
             raise StoreUnwritable(f"the folder cannot be made: {error}; name another with --dir") from error
         return self

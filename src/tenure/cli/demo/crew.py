@@ -15,6 +15,8 @@ from tenure.clock import Clock
 from tenure.errors import TenureError
 
 _RESTART_SECONDS = 1.0
+#: Two signals closer than this are one to a worker.
+_BETWEEN_SIGNALS_SECONDS = 0.25
 #: A worker that ends by itself this often in a row cannot work at all.
 _MOST_FAILURES = 3
 
@@ -38,6 +40,11 @@ class Member:
         self.last_end = ""
         #: Set by the crew when it ends the process itself.
         self.is_being_killed = False
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether its last process has ended, and none follows."""
+        return self.process is not None and self.process.returncode is not None
 
     @property
     def pid(self) -> int | None:
@@ -70,12 +77,16 @@ class Crew:
             member.is_being_killed = True
             member.process.send_signal(signal.SIGKILL)
 
-    async def stop(self, seconds: float) -> None:
-        """SIGTERM, then after `seconds` SIGKILL."""
+    async def stop(self, seconds: float, *, now: bool) -> None:
+        """SIGTERM, a second one for `now` (give everything back at once), then after `seconds` SIGKILL."""
         self._stopping.set()
         processes = [member.process for member in self.members if member.process is not None]
         for process in processes:
             _signal(process, signal.SIGTERM)
+        if now:
+            await asyncio.sleep(_BETWEEN_SIGNALS_SECONDS)
+            for process in processes:
+                _signal(process, signal.SIGTERM)
         waits = [asyncio.ensure_future(process.wait()) for process in processes]
         if waits:
             _, late = await asyncio.wait(waits, timeout=seconds)

@@ -29,6 +29,7 @@ from tenure.cli.output import count, plural
 _FRAME_LINES = 10
 _WIDE = 100
 _BAR = 14
+_WIDTHS = {"pid": 8, "queue": 7, "worker": 8, "task": 9, "left": 6, "message is": 10, "done": 4, "away": 5}
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -64,9 +65,7 @@ def draw(scene: Scene, width: int, height: int) -> RenderableType:
         Text(),
         _happened(scene.board, free - leases),
         Text(),
-        Text(
-            f" Ctrl-C ends it. Look closer: tenure messages {scene.url}", style="dim", no_wrap=True, overflow="ellipsis"
-        ),
+        Text(f" Ctrl-C ends it · tenure messages {scene.url}", style="dim", no_wrap=True, overflow="ellipsis"),
     ]
     return Group(*parts)
 
@@ -110,7 +109,7 @@ def _queues(depths: Iterable[Depth], *, wide: bool) -> Table:
 
 
 def _workers(scene: Scene) -> Table:
-    rows = _table("worker", "pid", "starts", "holds", "back in", right=("pid", "starts", "holds", "back in"))
+    rows = _table("worker", "pid", "starts", "holds", "away", right=("pid", "starts", "holds", "away"))
     for member in scene.crew.members:
         rows.add_row(*_worker(member, scene))
     return rows
@@ -119,7 +118,9 @@ def _workers(scene: Scene) -> Table:
 def _worker(member: Member, scene: Scene) -> list[Text]:
     holds = scene.glance.holds.get(member.name, 0)
     kill = scene.board.last_kill_of(member.name)
-    if member.pid is None or member.is_being_killed:
+    if member.has_stopped:
+        style, pid = "dim", "stopped"
+    elif member.pid is None or member.is_being_killed:
         style, pid = "red", member.last_end or "starting"
     elif member.pid not in scene.glance.alive:
         style, pid = "yellow", "starting"
@@ -146,7 +147,7 @@ def _leases(held: tuple[Held, ...], lines: int, *, wide: bool) -> RenderableType
             Text(one.task),
             Text(one.worker),
             _bar(share, 2 * _BAR if wide else _BAR),
-            Text(countdown(one.left_seconds), style=_share_style(share)),
+            Text(_left(one.left_seconds), style=_share_style(share)),
             Text(f"{spoken(one.age_seconds)} old"),
             Text("" if one.fraction is None else f"{one.fraction:.0%}", style="cyan"),
         )
@@ -209,12 +210,14 @@ def progress_line(scene: Scene) -> str:
 def _table(*columns: str, right: Iterable[str] = ()) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+        # Held at their usual width, so that nothing moves sideways when a word comes and goes.
+        least = _WIDTHS.get(column)
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=True, min_width=least)
     return table
 
 
 def _side_by_side(left: Table, right: Table) -> Table:
-    grid = Table.grid(expand=True, padding=(0, 1))
+    grid = Table.grid(expand=True)
     grid.add_column()
     grid.add_column(justify="right")
     grid.add_row(_indent(left), right)
@@ -248,6 +251,10 @@ def _bar(share: float, width: int) -> Text:
     """How much of the lease is left. The heartbeat fills it up again."""
     full = round(max(0.0, min(1.0, share)) * width)
     return Text.assemble(("━" * full, _share_style(share)), ("─" * (width - full), "dim"))
+
+
+def _left(seconds: float) -> str:
+    return spoken(seconds) if seconds >= 0 else countdown(seconds)
 
 
 def _share_style(share: float) -> str:

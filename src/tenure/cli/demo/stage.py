@@ -37,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True):
     workers: int
     drain_seconds: float = 30.0
     #: After Ctrl-C people want to leave: less patience.
-    drain_interrupted_seconds: float = 8.0
+    drain_interrupted_seconds: float = 7.0
 
 
 class Show(Protocol):
@@ -104,7 +104,7 @@ class Stage:
             self._phase = "draining: no more is sent"
             await self._with((crew, watching), self._drain())
             self._phase = "stopping the workers"
-            await self.crew.stop(_STOP_SECONDS)
+            await self.crew.stop(_STOP_SECONDS, now=self._glance.unfinished > 0)
         finally:
             await _end(watching)
             await _end(crew)

@@ -11,7 +11,7 @@ from tenure.errors import BrokerUnavailable
 
 _TICK_SECONDS = 0.1
 #: How many a second of each, at the usual rate; the rest is `resize`.
-_DIFFICULT = {"transcode": 0.7, "notify": 0.8, "fax": 0.4, "report": 2.0, "keyed": 1.0}
+_DIFFICULT = {"transcode": 0.4, "notify": 0.6, "fax": 0.4, "report": 2.0, "keyed": 1.0}
 _USUAL_RATE = 60.0
 _EXPLODE_FIRST_SECONDS, _EXPLODE_EVERY_SECONDS = 8.0, 20.0
 

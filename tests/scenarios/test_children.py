@@ -1,0 +1,75 @@
+"""Handlers in child processes: ended with their lease, with their time, and with their worker."""
+
+import os
+
+from .stage import Stage
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there that is no zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_lost_lease_kills_the_child_process(stage: Stage) -> None:
+    """Fenced: while its worker was frozen the child went on; once the worker knows, it is ended."""
+    stage.configure(lease=1, sweep_interval=0.25)
+    first = stage.worker()
+    (id,) = stage.submit("nap_in_process", {"seconds": 0.0, "gate": "open"})
+    stage.until_started(1)
+    child = stage.runs()[0].pid
+    second = stage.worker()
+
+    first.freeze()
+    stage.until_started(2)
+    resumed_at = first.resume()
+    gone_at = stage.until(lambda: not is_running(child), "the first child is gone")
+
+    assert stage.measured("from the worker's return to the child's end", gone_at - resumed_at) < 2.0
+    stage.open_gate("open")
+    stage.until_settled()
+    stage.verdict(may_overlap=[id])
+    assert stage.runs()[0].how is None, "the first run was ended, not finished"
+    assert child not in (first.pid, second.pid)
+
+
+def test_max_hold_kills_a_hung_process(stage: Stage) -> None:
+    """Bounded: after `max_hold` the process is gone, and the attempt is used."""
+    stage.worker()
+    (id,) = stage.submit("hang_in_process", {})
+    stage.until_started(1)
+
+    stage.until_settled()
+
+    (run,) = stage.runs()
+    stage.until(lambda: not is_running(run.pid), "the process is gone", within=2.0)
+    stage.measured("the hung run, at a max_hold of 1 s", run.last - run.start)
+    assert run.last - run.start < 2.5
+    stage.verdict(dead=[id])
+    record = stage.record(id)
+    assert record.reason is not None
+    assert "max_hold" in record.reason.text
+    assert record.counters.attempts == 1
+
+
+def test_children_die_with_their_worker(stage: Stage) -> None:
+    """No overlap: when the message is lent again, the child of a killed worker is gone."""
+    stage.configure(lease=600, sweep_interval=5)
+    first = stage.worker()
+    ids = stage.submit_many("nap_in_process", [{"seconds": 0.0, "gate": "open"}] * 3)
+    stage.until_started(3)
+    children = [run.pid for run in stage.runs()]
+    stage.worker()
+
+    killed_at = first.kill()
+    gone_at = stage.until(lambda: not any(map(is_running, children)), "the children are gone")
+    stage.until_started(6, ids)
+
+    stage.measured("from the worker's end to its children's", gone_at - killed_at)
+    assert stage.measured("from kill -9 to the last start", stage.runs()[-1].start - killed_at) < 4.0
+    stage.open_gate("open")
+    stage.until_settled()
+    stage.verdict()

@@ -31,7 +31,7 @@ async def _drain(count: int) -> dict[str, Any]:
     rss_early = None
     while (done := worker.counts.get("completed", 0)) < count:
         await asyncio.sleep(0.02)
-        if rss_early is None and done >= count / 4:
+        if rss_early is None and done >= count / 2:
             rss_early = _rss_mb()
     seconds, cpu = time.perf_counter() - start, _cpu() - cpu
     rss = _rss_mb()

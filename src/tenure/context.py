@@ -10,7 +10,7 @@ Made by `runtime/handling.py`, or by `runtime/child.py` on the other side of a p
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -138,7 +138,12 @@ class Context(_Shared):
         """Keep a value that the next run of this message can start from."""
         await self._link.checkpoint(msgspec.json.encode(value))
 
-    async def last_checkpoint(self, kind: type[T] = object) -> T | None:  # type: ignore[assignment]
+    @overload
+    async def last_checkpoint(self) -> Any: ...
+    @overload
+    async def last_checkpoint(self, kind: type[T]) -> T | None: ...
+
+    async def last_checkpoint(self, kind: type[Any] = object) -> Any:
         """What an earlier run kept; None: nothing."""
         return _decode(await self._link.load_checkpoint(), kind)
 
@@ -175,7 +180,12 @@ class SyncContext(_Shared):
         """Keep a value that the next run of this message can start from."""
         self._wait(self._link.checkpoint(msgspec.json.encode(value)))
 
-    def last_checkpoint(self, kind: type[T] = object) -> T | None:  # type: ignore[assignment]
+    @overload
+    def last_checkpoint(self) -> Any: ...
+    @overload
+    def last_checkpoint(self, kind: type[T]) -> T | None: ...
+
+    def last_checkpoint(self, kind: type[Any] = object) -> Any:
         """What an earlier run kept; None: nothing."""
         return _decode(self._wait(self._link.load_checkpoint()), kind)
 

@@ -1,6 +1,12 @@
 """What the adapters bring along to the conformance suites."""
 
-from tenure.adapters import memory
+import contextlib
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from tenure.adapters import memory, sqlite
 from tenure.broker import Broker
 from tenure.owner import Owner
 from tenure.state import State
@@ -40,3 +46,54 @@ class LooseMemoryHarness(MemoryHarness):
     """The in-memory broker as a cloud queue: it knows neither keys nor results."""
 
     exact = False
+
+
+class SqliteHarness(Harness):
+    """SQLite in a file of its own."""
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        """The file is made when it is first opened."""
+        super().__init__(fault)
+        self._folder = Path(tempfile.mkdtemp(prefix="tenure-"))
+        self._path = str(self._folder / "store.db")
+
+    async def connect(self) -> tuple[Broker, State]:
+        """Open the file; what the disk promises is not what is tested here, so it need not be flushed."""
+        broker, self._real = sqlite.connect(self._path, clock=self.clock, synchronous="normal")
+        await broker.open()
+        await self._real.open()
+        return broker, self._real
+
+    async def second(self) -> Broker:
+        """A connection of its own, as another process would have."""
+        broker, _ = sqlite.connect(self._path, clock=self.clock, synchronous="normal")
+        await broker.open()
+        self._seconds.append(broker)
+        return broker if self._fault is None else self._fault.broker(broker, self.clock)
+
+    async def kill(self, owner: Owner) -> None:
+        """Free the lock file, as the kernel does when the process ends."""
+        self._real._store.presence.drop(owner.id)
+
+    async def damage(self, id: str) -> bytes:
+        """Write over the stored bytes, behind the adapter's back."""
+        raw = b"\x00 damaged"
+        self._execute("UPDATE message SET envelope = ? WHERE id = ?", raw, id)
+        return raw
+
+    async def drop_deadline(self, id: str) -> None:
+        """Forget the deadline, behind the adapter's back."""
+        self._execute("UPDATE message SET moment = NULL WHERE id = ?", id)
+
+    async def reopen(self) -> None:
+        """Close the file and open it again."""
+        await self._reopen()
+
+    async def clean_up(self) -> None:
+        """Remove the file."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _execute(self, statement: str, *values: object) -> None:
+        with contextlib.closing(sqlite3.connect(self._path)) as db, db:
+            changed = db.execute(statement, values).rowcount
+        assert changed == 1

@@ -1,8 +1,9 @@
 """`tenure`, in a process that stops itself (SIGSTOP) just before a statement of a test's choice.
 
-The test writes a part of the statement's text into the file `halt` in the scenario's folder; the first
-statement that contains it takes the file away and stops the process. So a freeze hits the very moment that
-a random one would have to be lucky to meet: between check and move, or with the write lock held.
+The test writes parts of statements into the file `halt` in the scenario's folder, one a line. Once statements
+of one transaction have contained them all, in this order, the last of these is not run: the file is taken away
+and the process stops. So a freeze hits the very moment that a random one would have to be lucky to meet:
+between check and move, or with the write lock held.
 
 Run as `python -m scenarios.halting worker …`.
 """
@@ -16,27 +17,39 @@ from typing import Any
 _connect = sqlite3.connect
 
 
+class Watcher:
+    """Looks at the statements of one connection."""
+
+    def __init__(self) -> None:
+        """Nothing was seen."""
+        self._order = Path(os.environ["SCENARIO"]) / "halt"
+        self._seen = 0
+
+    def look(self, statement: str) -> None:
+        """Called by SQLite before it runs `statement`."""
+        if statement.startswith("BEGIN"):
+            self._seen = 0
+        try:
+            wanted = self._order.read_text().splitlines()
+        except FileNotFoundError:
+            return
+        if self._seen < len(wanted) and wanted[self._seen] in statement:
+            self._seen += 1
+            if self._seen == len(wanted):
+                self._order.unlink()
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def connect(path: Any, *args: Any, **kwargs: Any) -> sqlite3.Connection:
-    """As `sqlite3.connect`; on Tenure's own file with an eye on each statement."""
-    db = _connect(path, *args, **kwargs)
+    """As `sqlite3.connect`; on Tenure's own file with a watcher."""
+    db: sqlite3.Connection = _connect(path, *args, **kwargs)
     if str(path).endswith("jobs.db"):
-        db.set_trace_callback(_halt_at)
+        db.set_trace_callback(Watcher().look)
     return db
 
 
-def _halt_at(statement: str) -> None:
-    order = Path(os.environ["SCENARIO"]) / "halt"
-    try:
-        wanted = order.read_text()
-    except FileNotFoundError:
-        return
-    if wanted and wanted in statement:
-        order.unlink()
-        os.kill(os.getpid(), signal.SIGSTOP)
-
-
 if __name__ == "__main__":
-    sqlite3.connect = connect
+    sqlite3.connect = connect  # type: ignore[assignment]
     from tenure.cli import main
 
     main()

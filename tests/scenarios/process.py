@@ -56,9 +56,10 @@ class Process:
         return self.killed_at
 
     def terminate(self) -> float:
-        """SIGTERM; when that was."""
+        """SIGTERM, unless it has ended; when that was."""
         at = SYSTEM_CLOCK.monotonic()
-        os.kill(self.pid, signal.SIGTERM)
+        if self.exit_code is None:
+            os.kill(self.pid, signal.SIGTERM)
         return at
 
     def wait(self, within: float = OBEY_SECONDS) -> int:

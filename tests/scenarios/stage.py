@@ -7,9 +7,10 @@ scenario. Settings are given to `Stage.configure` before the first worker starts
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ class Stage:
         self._settings = {"TENURE_LEASE": "1", "TENURE_SWEEP_INTERVAL": "0.25", "TENURE_GRACE": "10"}
         self._loop = asyncio.Runner()
         self._app: Tenure | None = None
+        self._closed = False
 
     # -- setting up --------------------------------------------------------------------------------
 
@@ -90,10 +92,10 @@ class Stage:
         self.processes.append(process)
         return process
 
-    def worker(self, concurrency: int = 10, *, module: str = "tenure") -> Process:
+    def worker(self, concurrency: int = 10, *, module: str = "tenure", queue: str = "") -> Process:
         """Start `tenure worker`, and wait until it works. `module` is a stand-in that takes the same words."""
-        reference = "scenarios.served:app"
-        process = self.start("-m", module, "worker", reference, "--concurrency", str(concurrency), "--verbose")
+        words = ["worker", "scenarios.served:app", "--verbose", "--concurrency", str(concurrency)]
+        process = self.start("-m", module, *words, *(["--queue", queue] if queue else []))
         self.until(lambda: process.pid in self.alive() or process.exit_code is not None, "a worker joins")
         if process.exit_code is not None:
             msg = f"a worker ended with {process.exit_code} at once\n{process.said}"
@@ -109,6 +111,12 @@ class Stage:
         """Let those pass who wait for it; when that was."""
         (self.folder / gate).touch()
         return SYSTEM_CLOCK.monotonic()
+
+    def order_halt(self, moment: Sequence[str]) -> None:
+        """Have the process of `halting.py` stop at that moment."""
+        draft = self.folder / "halt.draft"
+        draft.write_text("\n".join(moment))
+        draft.rename(self.folder / "halt")
 
     # -- messages ----------------------------------------------------------------------------------
 
@@ -156,6 +164,12 @@ class Stage:
         """Runs in order of their start, of these messages or of all."""
         return [run for run in self.traces.runs() if ids is None or run.id in ids]
 
+    def swept_at(self) -> int:
+        """When the store was last swept, in its own time."""
+        with closing(sqlite3.connect(self.database)) as db:
+            found: int = db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()[0]
+        return found
+
     # -- waiting -----------------------------------------------------------------------------------
 
     def until(self, seen: Callable[[], object], what: str, within: float = SOON) -> float:
@@ -202,7 +216,10 @@ class Stage:
         return seconds
 
     def close(self) -> None:
-        """End every process, close the app, and show what was said if the test failed."""
+        """End every process, close the app, and show what was said if the test failed. Again: nothing."""
+        if self._closed:
+            return
+        self._closed = True
         for process in self.processes:
             process.end()
         with suppress(Exception):  # a test that broke the store on purpose may have left it so

@@ -70,22 +70,13 @@ def nap_in_process(ctx: SyncContext, seconds: float, gate: str = "") -> Answer:
         return _answer(ctx, run)
 
 
-async def pass_gate(ctx: Context, gate: str) -> Answer:
-    """Wait until the gate is open."""
+async def pass_gate(ctx: Context, gate: str, padding: str = "") -> Answer:
+    """Wait until the gate is open. `padding` only makes the message large."""
     with traces().run(ctx) as run:
-        while not _is_open(gate):
+        while not _is_open(gate):  # noqa: ASYNC110 - a file, opened by another process
             await asyncio.sleep(LOOK_SECONDS)
         await asyncio.to_thread(traces().effect, ctx, run)
         return _answer(ctx, run)
-
-
-async def ponder(ctx: Context, gate: str, padding: str) -> Answer:
-    """Wait until the gate is open, over a large payload."""
-    with traces().run(ctx) as run:
-        while not _is_open(gate):
-            await asyncio.sleep(LOOK_SECONDS)
-        await asyncio.to_thread(traces().effect, ctx, run)
-        return {**_answer(ctx, run), "size": len(padding)}
 
 
 def pass_gate_in_thread(ctx: SyncContext, gate: str) -> Answer:
@@ -155,7 +146,6 @@ def register(app: Tenure) -> None:
     app.task(nap_in_thread)
     app.task(runs_in="process")(nap_in_process)
     app.task(pass_gate)
-    app.task(ponder)
     app.task(pass_gate_in_thread)
     app.task(block_loop)
     app.task(hold_gil)

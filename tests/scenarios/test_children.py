@@ -1,17 +1,14 @@
 """Handlers in child processes: ended with their lease, with their time, and with their worker."""
 
-import os
+import subprocess
 
 from .stage import Stage
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there that is no zombie."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    """Whether a process is there, and is no zombie that its new parent has not looked after yet."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
 
 
 def test_a_lost_lease_kills_the_child_process(stage: Stage) -> None:

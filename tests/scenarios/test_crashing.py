@@ -2,8 +2,6 @@
 
 import pytest
 
-from tenure.message import MessageState
-
 from .process import Process
 from .stage import Stage
 
@@ -37,14 +35,14 @@ def test_a_worker_killed_in_the_middle_of_a_batch_loses_and_repeats_nothing(stag
     """No loss, one effect: of 50 in flight some are just done, by their effect or also by their settlement."""
     stage.configure(lease=600, sweep_interval=5)
     first = stage.worker(concurrency=50)
-    early = stage.submit_many("pass_gate", [{"gate": "early"}] * 20)
+    stage.submit_many("pass_gate", [{"gate": "early"}] * 20)
     late = stage.submit_many("pass_gate", [{"gate": "late"}] * 30)
     stage.until_started(50)
     second = stage.worker(concurrency=50)
 
     stage.open_gate("early")
     if moment == "effect":
-        stage.until(lambda: stage.traces.effects(), "the first effect is done")
+        stage.until(stage.traces.effects, "the first effect is done")
     else:
         stage.until(lambda: stage.unsettled() < 50, "the first is settled")
     killed_at = first.kill()
@@ -84,4 +82,3 @@ def test_a_task_that_kills_its_worker_takes_no_bystander_with_it(stage: Stage) -
     assert len(running) == 3, "twice in company, then alone"
     crashed = sum(stage.record(id).counters.crashes > 0 for id in bystanders)
     assert crashed >= 50, "the bystanders were not there when it happened"
-

@@ -1,9 +1,16 @@
 """Workers that stand still (SIGSTOP, a swapping machine, a suspended laptop) and come back as if nothing happened."""
 
+import asyncio
 import time
 
-from tenure.event import EventKind
+import pytest
 
+from tenure.event import EventKind
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import MessageState
+from tenure.settlement import Ack, Outcome
+
+from .process import Process
 from .stage import Stage
 
 
@@ -66,3 +73,97 @@ def test_freezing_a_worker_under_load_costs_nobody_else_a_lease(stage: Stage) ->
     assert {run.pid for run in stage.runs()} == {frozen.pid, *(worker.pid for worker in healthy)}
     lost = sum(stage.record(id).counters.lost for id in held_by_frozen)
     print(f"measured: returned from the frozen worker: {lost}; late settles refused: {len(verdict.refused)}")  # noqa: T201
+
+
+@pytest.mark.parametrize(
+    ("moment", "sweep_interval"),
+    [
+        (["BEGIN IMMEDIATE"], 0.25),
+        (["UPDATE message"], 0.25),
+        (["UPDATE message"], 2.0),
+        (["UPDATE message", "COMMIT"], 2.0),
+        (["INTO meta"], 2.0),
+    ],
+    ids=["before-the-lock", "in-the-middle", "sweeps-are-rare", "before-the-commit", "sweeping"],
+)
+def test_a_worker_frozen_with_the_write_lock_costs_nobody_else_a_lease(
+    stage: Stage, moment: list[str], sweep_interval: float
+) -> None:
+    """No overlap: as above, but frozen in the worst moments on purpose, for more than two leases."""
+    stage.configure(lease=1, sweep_interval=sweep_interval)
+    healthy = stage.worker(concurrency=20)
+    held = stage.submit_many("pass_gate", [{"gate": "open"}] * 10)
+    held += stage.submit_many("pass_gate_in_thread", [{"gate": "open"}] * 10)
+    stage.until_started(20)
+    frozen = stage.worker(concurrency=1, module="scenarios.halting")
+    stage.submit_many("nap", [{"seconds": 0.1}] * 5)
+
+    stage.order_halt(moment)
+    frozen.wait_until_frozen()
+    time.sleep(2.2)  # the length of the freeze is the scenario
+    frozen.resume()
+    stage.open_gate("open")
+    stage.until_settled()
+    stage.until(lambda: all(run.how is not None for run in stage.runs()), "every run has ended")
+
+    stage.verdict(may_overlap={run.id for run in stage.runs() if run.pid == frozen.pid})
+    assert [run.pid for run in stage.runs(held)] == [healthy.pid] * 20
+    assert [stage.record(id).counters.lost for id in held] == [0] * 20
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        ["BEGIN IMMEDIATE"],
+        ["BEGIN IMMEDIATE", "SELECT"],
+        ["SET attempts"],
+        ["SET attempts"] * 9,
+        ["SET attempts", "COMMIT"],
+    ],
+    ids=["before-the-lock", "before-the-check", "after-the-check", "among-the-moves", "before-the-commit"],
+)
+def test_two_sweepers_revive_nothing_and_return_nothing_twice(stage: Stage, moment: list[str]) -> None:
+    """No message is returned twice, and none that was acked: one sweeper is frozen around check and move.
+
+    Twenty leases of a holder without presence end unseen. While the first sweeper stands still, the holder
+    acks them all, late, and a second sweeper sweeps. Whoever is first in the store is right.
+    """
+    stage.configure(lease=1, sweep_interval=0.25, max_attempts=3)
+    ids = stage.submit_many("nap", [{"seconds": 0.0}] * 20)
+    sweeper = stage.worker(queue="nothing", module="scenarios.halting")
+    request = LeaseRequest("holder", "request", (stage.app.queue,), 20, 0.5)
+    leases = stage.do(stage.app.broker.lease(request))
+    assert len(leases) == 20
+
+    stage.order_halt(moment)
+    sweeper.wait_until_frozen()
+    stage.until(lambda: (stage.record(ids[-1]).deadline_in or 0.0) < 0, "the leases are overdue")
+    outcomes = stage.do(ack_and_sweep(stage, leases, sweeper))
+
+    was_acked = outcomes == {Outcome.DELETED}
+    assert was_acked or outcomes == {Outcome.ALREADY_GONE}
+    if moment == ["BEGIN IMMEDIATE"]:
+        assert was_acked, "the holder was first"
+    if "SET attempts" in moment:
+        assert not was_acked, "the sweeper was first"
+    swept_before = stage.swept_at()
+    stage.until(lambda: stage.swept_at() > swept_before, "the first sweeper sweeps again")
+    assert set(stage.states(ids)) == {MessageState.COMPLETED if was_acked else MessageState.READY}
+    assert {stage.record(id).counters.attempts for id in ids} == {0 if was_acked else 1}
+    assert {stage.record(id).counters.lost for id in ids} == {0}
+
+    stage.worker()
+    stage.until_settled()
+    assert len(stage.runs()) == (0 if was_acked else 20)
+    assert set(stage.states(ids)) == {MessageState.COMPLETED}
+
+
+async def ack_and_sweep(stage: Stage, leases: list[Lease], sweeper: Process) -> set[Outcome]:
+    """Ack late and sweep at the same time, and let the frozen sweeper go on while both are under way."""
+    broker = stage.app.broker
+    acking = asyncio.ensure_future(broker.ack([Ack(lease, b"null") for lease in leases]))
+    sweeping = asyncio.ensure_future(broker.sweep(stage.app.sweep_request()))
+    await asyncio.sleep(0.3)
+    sweeper.resume()
+    await sweeping
+    return {settlement.outcome for settlement in await acking}

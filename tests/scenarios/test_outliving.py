@@ -61,6 +61,7 @@ def test_a_handler_that_holds_the_gil_may_lose_its_lease_and_then_settles_nothin
     assert [run.pid for run in stage.runs()] == [first.pid, second.pid]
     counters = stage.record(id).counters
     assert (counters.lost, counters.attempts, counters.crashes) == (1, 0, 0)
+    stage.until(lambda: "whole process stood still" in first.said, "the log says what happened, and what to do")
 
     second.terminate()
     assert second.wait() == 0

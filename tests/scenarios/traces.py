@@ -66,7 +66,6 @@ class Traces:
     def prepare(self) -> None:
         """Make the table of effects."""
         with closing(sqlite3.connect(self._effects)) as db:
-            db.execute("PRAGMA journal_mode = WAL")
             db.execute("CREATE TABLE effect (id TEXT NOT NULL, run TEXT NOT NULL)")
             db.commit()
 

@@ -7,6 +7,7 @@
 130  interrupted
 """
 
+import io
 import logging
 import os
 import sys
@@ -56,6 +57,7 @@ class NotDead(ConfigurationError):
 def ending(run: Callable[[], object]) -> int:
     """Run a command; the code to exit with. Says on standard error what went wrong."""
     _hold_back_logging()
+    _never_fail_on_a_character()
     try:
         answer = run()
         sys.stdout.flush()
@@ -101,6 +103,13 @@ def _reader_left() -> int:
     """`tenure messages | head`: the reader has seen enough. Python would complain at exit, about nothing."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return TROUBLE
+
+
+def _never_fail_on_a_character() -> None:
+    """A terminal that knows no "·" shows a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _hold_back_logging() -> None:

@@ -44,7 +44,7 @@ def messages(target: str | None, queue: str | None, state: str | None, limit: in
     if not shown:
         out.print("No such message.")
         return
-    out.print(table(shown, wall, wide=out.width >= WIDE))
+    out.print(table(shown, wall, out.width))
     if more:
         out.print(f"[dim]The first {plural(limit, 'message')}; --limit shows more.[/]")
 
@@ -54,9 +54,9 @@ async def _collect(app: Tenure, queue: str | None, states: Sequence[MessageState
     return [one async for one in look(app.broker, queues, states, limit)]
 
 
-def table(seen: Sequence[Seen], wall: float, *, wide: bool) -> "Table":
+def table(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     """One row a message; where the terminal is narrow, on two lines."""
-    return _wide(seen, wall) if wide else _narrow(seen, wall)
+    return _wide(seen, wall) if width >= WIDE else _narrow(seen, wall, width)
 
 
 def _wide(seen: Sequence[Seen], wall: float) -> "Table":
@@ -73,13 +73,17 @@ def _wide(seen: Sequence[Seen], wall: float) -> "Table":
     return rows
 
 
-def _narrow(seen: Sequence[Seen], wall: float) -> "Table":
+def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     from rich.text import Text
 
-    rows = plain_table("id / reason", "task / owner", "state / age", "f/c/l", "left", right=("left",))
-    for column in rows.columns[:2]:
-        column.overflow = "ellipsis"
-    rows.columns[0].min_width = 32
+    rows = plain_table("id / reason", "task / owner", "state", "f/c/l", "left", right=("left",))
+    first, second, *others = rows.columns
+    for column, least in zip(others, (9, 5, 11), strict=True):
+        column.min_width = least
+    # The id is what people copy: an owner's name gives way before it does.
+    first.overflow = second.overflow = "ellipsis"
+    first.max_width = 32
+    second.max_width = max(8, width - 32 - 9 - 5 - 11 - 2 * 4)
     for one in seen:
         counters = one.browsed.counters
         below = Text(_reason(one), style="dim")

@@ -66,7 +66,7 @@ def _storable(text: str) -> str:
 def _traceback(error: BaseException) -> str:
     # The first frames are ours; users want theirs.
     frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("tenure."):
+    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("tenure.runtime."):
         frames = frames.tb_next
     text = _storable("".join(traceback.format_exception(type(error), error, frames)))
     return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]

@@ -1,7 +1,8 @@
 """The watchdog: says when the worker's event loop is blocked, and by which line of code.
 
 A blocked loop harms nobody's lease (the heartbeat has its own), but every other handler of the worker
-stands still. Runs beside the heartbeat.
+stands still. Where the watchdog itself stood still, so did the heartbeat, and nobody's stack is to blame: the
+process was stopped or swapped out, or a call kept the GIL. Runs beside the heartbeat.
 """
 
 import asyncio
@@ -36,9 +37,13 @@ class Watchdog:
         self._seen = self._clock.monotonic()
         while True:
             self._loop.call_soon_threadsafe(self._answer)
+            looked = self._clock.monotonic()
             await asyncio.sleep(LOOK_SECONDS)
-            silent = self._clock.monotonic() - self._seen
-            if silent < BLOCKED_SECONDS:
+            now = self._clock.monotonic()
+            silent, still = now - self._seen, now - looked - LOOK_SECONDS
+            if still >= BLOCKED_SECONDS:
+                self._report_standstill(still)
+            elif silent < BLOCKED_SECONDS:
                 reported = False
             elif not reported:
                 reported = True
@@ -52,3 +57,11 @@ class Watchdog:
         stack = "".join(traceback.format_stack(frame, limit=8)) if frame is not None else ""
         logger.warning("the worker's event loop has not moved for %.1f s; it is at:\n%s", silent, stack)
         self._on_blocked(silent, stack)
+
+    def _report_standstill(self, still: float) -> None:
+        logger.warning(
+            "the whole process stood still for %.1f s and may have lost leases: it was stopped or swapped out, "
+            'or a handler kept the GIL; such a handler belongs in a process of its own (runs_in="process")',
+            still,
+        )
+        self._on_blocked(still, "")

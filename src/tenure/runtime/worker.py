@@ -45,6 +45,9 @@ from tenure.verdict import Lost, Reason, Returned, Verdict
 
 logger = logging.getLogger("tenure.worker")
 
+#: Suspects run alone, each in a process of its own; so many such processes at once.
+SOLOS = 4
+
 #: Asked to stop a second time: how long the outbox may still try.
 HURRY_SECONDS = 5.0
 
@@ -87,7 +90,8 @@ class Worker:
         self._options = options
         self._locate = locate
         self._lifespan = lifespan
-        self._sinks = sinks
+        self._bus = Bus(state.journal, sinks)
+        self._slots = Slots(options.concurrency)
         self._make_children = children
         self._queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
         self._stop_asked = asyncio.Event()
@@ -166,13 +170,11 @@ class Worker:
         jobs = (self._bus.run, self._outbox.run, self._progress.run, self._intake.run)
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._publish([Event(EventKind.OWNER_JOINED, self._clock.wall(), owner=self.owner_id)])
-        logger.info("%s serves %s with %d slots", self.owner_id, ", ".join(self._queues), self._options.concurrency)
+        logger.debug("%s serves %s with %d slots", self.owner_id, ", ".join(self._queues), self._options.concurrency)
 
     def _assemble(self) -> None:
         broker, state, clock, options = self._broker, self._state, self._clock, self._options
         self._side_broker, self._side_state = side_broker, side_state = broker.twin(), state.twin()
-        self._bus = Bus(state.journal, self._sinks)
-        self._slots = Slots(options.concurrency)
         self._heartbeat = Heartbeat(
             side_broker, side_state.ledger, clock,
             on_lost=lambda delivery: self._call_soon(self._end_lost, delivery),
@@ -186,7 +188,7 @@ class Worker:
             clock, self._slots, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self._desk),
             children=self._make_children(self._locate, most=options.concurrency, clock=clock, name="process"),
-            solo=self._make_children(self._locate, most=1, clock=clock, name="solo", reuse=False),
+            solo=self._make_children(self._locate, most=SOLOS, clock=clock, name="solo", reuse=False),
         )  # fmt: skip
         self._intake = Intake(
             broker, state.ledger, clock, self._slots, self,

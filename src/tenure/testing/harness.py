@@ -14,7 +14,7 @@ import unittest
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -30,8 +30,6 @@ from tenure.state import State
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
 
-H = TypeVar("H", bound="Harness")
-
 #: The queue that a test uses when it does not care.
 QUEUE = "mail"
 TASK = "deliver"
@@ -41,7 +39,7 @@ BROKEN = Reason("handler_error", "it broke")
 
 
 class NotApplicable(unittest.SkipTest):
-    """This broker, or this harness, has nothing to test here. pytest shows it as a skip with its reason."""
+    """Nothing to test here for this broker, or with this harness. pytest shows it as a skip with its reason."""
 
     def __init__(self, reason: str) -> None:
         """Say what is missing; the first words tell this skip from one that hides a missing part."""
@@ -109,11 +107,12 @@ class Harness(ABC):
         raise NotApplicable("this store does not outlive its connection")
 
     async def clean_up(self) -> None:
-        """Remove the store when the test is over."""
+        """Remove the store when the test is over; what lives in memory needs no removing."""
+        return
 
     # --- its life ---------------------------------------------------------------------------------------
 
-    async def __aenter__(self: H) -> H:
+    async def __aenter__(self) -> Self:
         """Open a fresh store."""
         await self._open()
         return self
@@ -228,25 +227,25 @@ class Harness(ABC):
 
     # --- messages ---------------------------------------------------------------------------------------
 
-    def message(self, *, body: object = None, **fields: Any) -> Message:  # noqa: ANN401 - a Message's own
+    def message(self, *, body: object = None, **fields: Any) -> Message:
         """A new message; `body` is any JSON value."""
-        fields = {"queue": QUEUE, "task": TASK, "sent_at": self.clock.wall()} | fields
-        fields.setdefault("id", f"{next(self._count):032x}")
+        usual: dict[str, Any] = {"queue": QUEUE, "task": TASK, "sent_at": self.clock.wall()}
+        usual["id"] = f"{next(self._count):032x}"
         raw = msgspec.Raw(msgspec.json.encode({"to": "ada"} if body is None else body))
-        return Message(body=raw, **fields)
+        return Message(body=raw, **(usual | fields))
 
     async def send(self, *messages: Message, delay_seconds: float = 0.0) -> list[Sent]:
         """Send, in one call."""
         return await self.broker.send([Outgoing(message, delay_seconds) for message in messages])
 
-    async def put(self, *, delay_seconds: float = 0.0, **fields: Any) -> Message:  # noqa: ANN401
+    async def put(self, *, delay_seconds: float = 0.0, **fields: Any) -> Message:
         """Make one message and send it; it must be taken."""
         message = self.message(**fields)
         (sent,) = await self.send(message, delay_seconds=delay_seconds)
         assert sent == Sent(message.id), f"a new message was not taken: {sent}"
         return message
 
-    async def put_many(self, count: int, **fields: Any) -> list[Message]:  # noqa: ANN401
+    async def put_many(self, count: int, **fields: Any) -> list[Message]:
         """Send `count` new messages, in batches as large as the broker takes."""
         messages = [self.message(**fields) for _ in range(count)]
         for batch in _batches(messages, self.traits.batch_limit):
@@ -256,7 +255,7 @@ class Harness(ABC):
 
     # --- leases -----------------------------------------------------------------------------------------
 
-    def request(  # noqa: PLR0913 - the fields of a LeaseRequest, with defaults
+    def request(
         self,
         owner: Owner | str,
         want: int = 1,
@@ -276,26 +275,29 @@ class Harness(ABC):
             seconds_by_task=seconds_by_task or {},
         )
 
-    async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:  # noqa: ANN401
+    async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:
         """Lease up to `want` messages; `fields` as for `request`. The living system sweeps from its start."""
         if not self._swept_once:
             await self.sweep()
         return await self.broker.lease(self.request(owner, want, **fields))
 
-    async def lease_all(self, owner: Owner | str, **fields: Any) -> list[Lease]:  # noqa: ANN401
+    async def lease_all(self, owner: Owner | str, **fields: Any) -> list[Lease]:
         """Everything that can be leased now, in the order in which it was lent."""
-        leases: list[Lease] = []
+        leases: dict[str, Lease] = {}
         while batch := await self.lease(owner, self.traits.batch_limit, **fields):
-            leases += batch
-        return leases
+            for lease in batch:
+                # Also what keeps a broker that forgets to hide from lending to us for ever.
+                assert lease.id not in leases, f"message {lease.id} was lent twice in a row"
+                leases[lease.id] = lease
+        return list(leases.values())
 
-    async def lease_one(self, owner: Owner | str, **fields: Any) -> Lease:  # noqa: ANN401
+    async def lease_one(self, owner: Owner | str, **fields: Any) -> Lease:
         """Lease exactly one message."""
         leases = await self.lease(owner, 1, **fields)
         assert len(leases) == 1, f"one message was to be lent, not {len(leases)}"
         return leases[0]
 
-    async def leased(self, owner: Owner | str, *, seconds: float | None = None, **fields: Any) -> Lease:  # noqa: ANN401
+    async def leased(self, owner: Owner | str, *, seconds: float | None = None, **fields: Any) -> Lease:
         """Send one new message and lease it; nothing else may be ready."""
         message = await self.put(**fields)
         lease = await self.lease_one(owner, seconds=seconds, queues=(message.queue,))

@@ -17,6 +17,10 @@ T = TypeVar("T")
 #: 2026-01-01T00:00:00Z, so that wall times in failures are readable.
 WALL_EPOCH = 1_767_225_600.0
 
+#: How long to wait, in real seconds, before looking again whether a thread is still at work: first, and at most.
+_FIRST_LOOK_SECONDS = 0.0002
+_LAST_LOOK_SECONDS = 0.02
+
 
 class VirtualClock:
     """A clock that moves only when its loop jumps, or when a test says so."""
@@ -47,7 +51,7 @@ class NothingToWaitFor(RuntimeError):
     """Every task waits for something that can never happen."""
 
 
-class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+class _Selector(selectors.DefaultSelector):
     """Looks at real file descriptors, but lets time pass virtually."""
 
     #: How long a silent real wait may last when no timer is set at all, in real seconds.
@@ -62,11 +66,14 @@ class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
         events: list[Any] = super().select(0)
         if events or (timeout is not None and timeout <= 0):
             return events
+        pause = _FIRST_LOOK_SECONDS
         while self._busy():
-            # A thread hands its result over *before* it stops being busy, and that wakes us here.
-            events = super().select(0.02)
+            # A thread hands its result over *before* it stops being busy, and that wakes us here. Work that
+            # nobody waits for wakes nobody, so we look again soon, then less and less often.
+            events = super().select(pause)
             if events:
                 return events
+            pause = min(2 * pause, _LAST_LOOK_SECONDS)
         events = super().select(0)
         if events:
             return events
@@ -102,7 +109,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
         """As ever, but time stands still until the thread is done."""
-        future: asyncio.Future[Any] = super().run_in_executor(executor, func, *args)  # type: ignore[arg-type]
+        future: asyncio.Future[Any] = super().run_in_executor(executor, func, *args)
         self._in_threads += 1
         future.add_done_callback(self._thread_done)
         return future

@@ -9,7 +9,7 @@ Used by `tenure.testing.conformance.worker`.
 import asyncio
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, ClassVar, Self, Unpack, cast, overload
 
 from tenure.call import Call, Options, outgoing
 from tenure.errors import ConfigurationError
@@ -23,8 +23,8 @@ from tenure.task import Task, TaskOptions, policy_from
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.wire import Wire
 
-#: A condition is looked at so often, in virtual seconds.
-LOOK_SECONDS = 0.1
+#: A condition is looked at so often, in virtual seconds: at first, and at last.
+LOOK_SECONDS = (0.1, 1.0)
 #: Longer than any test's work should take, in virtual seconds.
 PATIENCE = 600.0
 
@@ -73,16 +73,23 @@ class Stage:
 
     # --- tasks and messages -----------------------------------------------------------------------------
 
-    def task(self, function: Callable[..., Any] | None = None, /, **options: Unpack[TaskOptions]) -> Any:
+    @overload
+    def task(self, function: Callable[..., Any], /) -> Task[..., Any]: ...
+    @overload
+    def task(self, **options: Unpack[TaskOptions]) -> Callable[[Callable[..., Any]], Task[..., Any]]: ...
+
+    def task(self, function: Any = None, /, **options: Any) -> Any:
         """As `app.task`, with the harness' limits as the defaults."""
         if function is None:
-            return lambda later: self.task(later, **options)
+            return lambda later: self._register(later, cast("TaskOptions", options))
+        return self._register(function, cast("TaskOptions", options))
+
+    def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
         harness = self.harness
         policy = policy_from(options, max_attempts=harness.max_attempts, lease_seconds=harness.lease_seconds)
         name = options.get("name") or function.__name__
-        task: Task[..., Any] = Task(
-            self, function, name, options.get("queue") or self.queue, policy, options.get("runs_in")
-        )
+        queue = options.get("queue") or self.queue
+        task: Task[..., Any] = Task(self, function, name, queue, policy, options.get("runs_in"))
         self.tasks[name] = task
         return task
 
@@ -160,18 +167,18 @@ class Stage:
     def _heard(self, name: str, _arguments: tuple[Any, ...], answer: Any) -> None:
         self.trace.append(f"{name} {_said(answer)}".strip())
 
-    async def until(
-        self, holds: Callable[[], bool] | Callable[[], Awaitable[bool]], within: float = PATIENCE
-    ) -> None:
+    async def until(self, holds: Callable[[], bool] | Callable[[], Awaitable[bool]], within: float = PATIENCE) -> None:
         """Wait until something is so; fails when it is not so within that many seconds."""
         clock = self.harness.clock
         ends = clock.monotonic() + within
+        pause, most = LOOK_SECONDS
         while True:
             answer = holds()
             if answer is True or (answer is not False and await answer):
                 return
             assert clock.monotonic() < ends, f"it did not come true within {within:g} s; so far: {self.trace}"
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(pause)
+            pause = min(most, pause * 1.1)
 
     async def ended(self, id: str, within: float = PATIENCE) -> Record:
         """Wait until a message is completed, dead or cancelled."""

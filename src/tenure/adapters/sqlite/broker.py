@@ -65,8 +65,8 @@ class SqliteBroker:
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""
-        entries = sending.prepare(batch, self._traits.body_limit)
-        return await self._store.write(lambda tx: sending.store(tx, entries))
+        parcel = sending.prepare(batch, self._traits.body_limit, self._store.clock.wall())
+        return await self._store.write(lambda tx: sending.store(tx, parcel))
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages. An idle call takes no write lock."""
@@ -74,11 +74,12 @@ class SqliteBroker:
         want = min(request.want, self._traits.batch_limit)
         if want <= 0:
             return []
+        request = msgspec.structs.replace(request, want=want, seconds=self._bounds.clamp(request.seconds))
         lent = await self._store.write(
-            lambda tx: lending.lend(tx, request, want, self._turns, self._bounds),
+            lambda tx: lending.lend(tx, request, self._turns, self._bounds),
             lambda view: lending.nothing_to_lend(view, request),
         )
-        return lending.as_leases(lent, request.owner, asked)
+        return lending.as_leases(lent, request, asked)
 
     async def wait(self, queues: Sequence[str], seconds: float) -> None:
         """Return when something may have become leasable, or after `seconds`."""
@@ -97,8 +98,8 @@ class SqliteBroker:
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """Done: result and hand-offs commit with it."""
-        handoffs = settling.prepare_handoffs(batch, self._traits.body_limit)
-        return _settlements(await self._store.write(lambda tx: settling.ack(tx, batch, handoffs)))
+        sheet = settling.prepare_acks(batch, self._traits.body_limit, self._store.clock.wall())
+        return _settlements(await self._store.write(lambda tx: settling.ack(tx, sheet)))
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
         """Failed: counted, and lent again after a delay."""

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tenure.adapters.sqlite.states import READY
+
 #: One message in so many is taken from a lower priority.
 FAIRNESS = 10
 
-_HEAD = """
+_HEAD = f"""
 SELECT json_group_array(seq) FROM (
     SELECT seq FROM message INDEXED BY message_ready
-    WHERE state = 'ready' AND queue = ? AND priority = ? ORDER BY seq LIMIT ?)
+    WHERE state = {READY} AND queue = ? AND priority = ? ORDER BY seq LIMIT ?)
 """
 
 _numbers = msgspec.json.Decoder(list[int])

@@ -5,55 +5,39 @@ as nobody took the lease away, also after its deadline. Run by `writer.py` (touc
 """
 
 from collections.abc import Sequence
-from functools import cache
 
-from tenure.adapters.sqlite.many import pieces, placeholders
+from tenure.adapters.sqlite.receipt import STAND, STANDS, receipt_for, row_of, standing
+from tenure.adapters.sqlite.states import LEASED
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.lease import Lease
 from tenure.message import Counters
 
-_HELD = """
-SELECT id, queue, envelope, fence, seq, granted, moment, deliveries, attempts, crashes, lost
-FROM message INDEXED BY message_leased
-WHERE state = 'leased' AND owner = ?1 AND (?2 IS NULL OR request = ?2) ORDER BY seq
+_TOUCH = f"UPDATE message SET moment = max(coalesce(moment, 0), ?) WHERE {STAND}"
+_HELD = f"""
+SELECT message.id, queue, envelope, fence, seq, seconds, moment, deliveries, attempts, crashes, lost
+FROM message INDEXED BY message_leased JOIN loan USING (fence)
+WHERE state = {LEASED} AND owner = ?1 AND (?2 IS NULL OR request = ?2) ORDER BY seq
 """
-
-#: A lease stands if all of this is so: for one lease, and for the first columns of an `entry`.
-MATCH = "seq = ? AND id = ? AND fence = ? AND owner = ? AND state = 'leased'"
-MATCH_ENTRY = (
-    "seq = entry.column1 AND id = entry.column2 AND fence = entry.column3 AND owner = entry.column4"
-    " AND state = 'leased'"
-)
-
-
-def match(lease: Lease) -> tuple[object, ...]:
-    """The values for `MATCH`."""
-    return (lease.receipt, lease.id, lease.fence, lease.owner)
 
 
 def touch(tx: Transaction, leases: Sequence[Lease]) -> list[bool]:
     """Set each deadline to now + its seconds, unless it is later already. False: it is not held any more."""
-    answers: list[bool] = []
-    for piece in pieces(leases):
-        values = [
-            value
-            for lease in piece
-            for value in (*match(lease), tx.now + micros(lease.seconds))
-        ]
-        if tx.db.execute(_touch(len(piece)), values).rowcount == len(piece):
-            answers += [True] * len(piece)
-        else:
-            answers += [is_held(tx, lease) for lease in piece]
-    return answers
+    alike: dict[tuple[int, str, float], list[Lease]] = {}
+    for lease in leases:
+        alike.setdefault((lease.fence, lease.owner, lease.seconds), []).append(lease)
+    lost: set[int] = set()
+    for (fence, owner, window), group in alike.items():
+        rows = f"[{','.join([row_of(lease) for lease in group])}]"
+        moved = tx.db.execute(_TOUCH, (tx.now + micros(window), rows, fence, fence, owner)).rowcount
+        if moved != len(group):
+            lost |= {id(lease) for lease in group if not is_held(tx, lease)}
+    return [id(lease) not in lost for lease in leases]
 
 
 def is_held(view: View, lease: Lease) -> bool:
     """Whether the lease is still the one on the message."""
-    found = view.db.execute(
-        f"SELECT 1 FROM message WHERE {MATCH}",
-        match(lease),
-    ).fetchone()
+    found = view.db.execute(f"SELECT 1 FROM message WHERE {STANDS}", standing(lease)).fetchone()
     return found is not None
 
 
@@ -66,20 +50,12 @@ def held(view: View, owner: str, request_id: str | None, monotonic: float) -> li
             envelope=envelope or b"",
             owner=owner,
             fence=fence,
-            receipt=seq,
-            seconds=granted,
-            deadline=monotonic + (granted if moment is None else seconds(moment - view.now)),
+            receipt=receipt_for(seq, id),
+            seconds=window,
+            deadline=monotonic + (window if moment is None else seconds(moment - view.now)),
             counters=Counters(*counters),
         )
-        for id, queue, envelope, fence, seq, granted, moment, *counters in view.db.execute(
+        for id, queue, envelope, fence, seq, window, moment, *counters in view.db.execute(
             _HELD, (owner, request_id)
         ).fetchall()
     ]
-
-
-@cache
-def _touch(count: int) -> str:
-    return (
-        "UPDATE message SET moment = max(coalesce(moment, 0), entry.column5)"
-        f" FROM (VALUES {placeholders(5, count)}) AS entry WHERE {MATCH_ENTRY}"
-    )

@@ -10,7 +10,11 @@ from typing import Any
 
 
 class Job:
-    """A function to run in a thread, and the future that waits for it."""
+    """A function to run in a thread, and the future that waits for it.
+
+    Without a future nobody waits, so nobody is told of an error: such a job must be one that somebody
+    begins again anyway.
+    """
 
     __slots__ = ("act", "error", "future", "loop", "peek", "value", "waited")
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tenure.adapters.sqlite.roster import refuse_banned
 from tenure.adapters.sqlite.sending import scope_text
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros, seconds
@@ -18,7 +19,7 @@ from tenure.message import Outgoing
 _encode = msgspec.json.Encoder().encode
 _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...])
 
-_MATCH = "scope = ? AND owner = ? AND fence = ? AND state = 'running'"
+_MATCH = "scope = ? AND owner = ? AND fence = ?"
 
 
 class SqliteLedger:
@@ -51,6 +52,7 @@ class SqliteLedger:
 
 
 def _claim(tx: Transaction, request: ClaimRequest) -> ClaimAnswer:
+    refuse_banned(tx, request.owner)
     scope = scope_text(request.scope)
     row = tx.db.execute(
         "SELECT id, digest, state, owner, moment, result, handoffs,"
@@ -72,13 +74,12 @@ def _claim(tx: Transaction, request: ClaimRequest) -> ClaimAnswer:
 
 def _start(tx: Transaction, scope: str, request: ClaimRequest) -> Fresh:
     """Running from now on, under a fence that is higher than every one before."""
-    fence = tx.next_fence()
+    fence = tx.next_fence(request.owner, "claim", request.seconds)
     tx.db.execute(
-        "INSERT INTO claim (scope, id, digest, state, owner, fence, moment, arrived)"
-        " VALUES (?, ?, ?, 'running', ?, ?, ?, ?)"
+        "INSERT INTO claim (scope, id, digest, state, owner, fence, moment) VALUES (?, ?, ?, 'running', ?, ?, ?)"
         " ON CONFLICT (scope) DO UPDATE SET id = excluded.id, state = 'running', owner = excluded.owner,"
         " fence = excluded.fence, moment = excluded.moment",
-        (scope, request.id, request.digest, request.owner, fence, tx.now + micros(request.seconds), tx.now),
+        (scope, request.id, request.digest, request.owner, fence, tx.now + micros(request.seconds)),
     )
     return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
 
@@ -88,27 +89,32 @@ def _renew(tx: Transaction, token: Token) -> bool:
 
 
 def _release(tx: Transaction, token: Token) -> bool:
-    if token.scope.key == f"id:{token.id}":
-        # Only this claim made the row: nobody else knows of it.
-        done = tx.db.execute(f"DELETE FROM claim WHERE {_MATCH}", _matched(token))
-        return done.rowcount == 1
-    return _change(tx, token, "state = 'sent', owner = NULL, moment = ?", (tx.now,))
+    if _change(tx, token, "state = 'sent', moment = ?", (tx.now,)):
+        return True
+    # Repeated after a lost reply: still free, and nobody claimed in between.
+    known = tx.db.execute("SELECT 1 FROM claim WHERE scope = ?", (scope_text(token.scope),)).fetchone()
+    return known is None or _stands(tx, token, "sent")
 
 
 def _seal(tx: Transaction, seal: Seal) -> bool:
     handoffs = _encode(seal.handoffs) if seal.handoffs else None
-    return _change(
-        tx,
-        seal.token,
-        "state = 'done', owner = NULL, moment = ?, result = ?, handoffs = ?",
-        (tx.now, seal.result, handoffs),
-    )
+    values = (tx.now, seal.result, handoffs)
+    if _change(tx, seal.token, "state = 'done', moment = ?, result = ?, handoffs = ?", values):
+        return True
+    # Repeated after a lost reply: it is this very claim that is done.
+    return _stands(tx, seal.token, "done")
 
 
 def _change(tx: Transaction, token: Token, what: str, values: tuple[object, ...]) -> bool:
-    """Change the claim, if the token is still the one that stands on it."""
-    done = tx.db.execute(f"UPDATE claim SET {what} WHERE {_MATCH}", (*values, *_matched(token)))
-    return done.rowcount == 1
+    """Change the claim, if it runs under this very token."""
+    statement = f"UPDATE claim SET {what} WHERE {_MATCH} AND state = 'running'"
+    return tx.db.execute(statement, (*values, *_matched(token))).rowcount == 1
+
+
+def _stands(tx: Transaction, token: Token, state: str) -> bool:
+    """Whether the claim is in `state`, and this token was the last on it."""
+    found = tx.db.execute(f"SELECT 1 FROM claim WHERE {_MATCH} AND state = ?", (*_matched(token), state))
+    return found.fetchone() is not None
 
 
 def _matched(token: Token) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
 """Lending: ready messages become leased, in one atomic step.
 
-Two statements a queue on the usual path: one that looks, one that reads all chosen rows as columns (one row
-comes back, whatever the number, see `many.py`), and then one update for all of them. The envelope is never
-decoded here: a damaged message is lent like any other, and the worker puts it aside.
+On the usual path a queue takes three statements, whatever the number of messages: one that looks, one that
+reads all rows at once as columns, one that stamps them. The envelope is never decoded here: a damaged message
+is lent like any other, and the worker puts it aside.
 
 Run by `writer.py` for `broker.py`. What follows: `settling.py`, or `returning.py` if the holder dies.
 """
@@ -15,6 +15,9 @@ import msgspec
 
 from tenure.adapters.sqlite.fairness import Turns
 from tenure.adapters.sqlite.job import UNSURE
+from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.receipt import receipt_for
+from tenure.adapters.sqlite.states import DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.errors import OwnerRetired
@@ -28,36 +31,42 @@ _SMALL_ENVELOPE = 65_536
 #: Stands in no valid JSON. Where a damaged envelope contains it, all are read singly.
 _SEPARATOR = b"\x1e"
 
-_READY = "FROM message INDEXED BY message_ready WHERE state = 'ready' AND queue = ?1"
+_IN_QUEUE = f"FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = ?1"
 _LOOK = f"""
-SELECT (SELECT priority {_READY} ORDER BY priority DESC LIMIT 1),
-       (SELECT priority {_READY} ORDER BY priority LIMIT 1),
+SELECT (SELECT priority {_IN_QUEUE} ORDER BY priority DESC LIMIT 1),
+       (SELECT priority {_IN_QUEUE} ORDER BY priority LIMIT 1),
        EXISTS (SELECT 1 FROM message INDEXED BY message_delayed
-               WHERE state = 'delayed' AND queue = ?1 AND moment <= ?2)
+               WHERE state = {DELAYED} AND queue = ?1 AND moment <= ?2),
+       EXISTS (SELECT 1 FROM owner WHERE id = ?3 AND state = 'banned')
 """
 _PROMOTE = f"""
-UPDATE message SET state = 'ready', moment = NULL WHERE seq IN (
+UPDATE message SET state = {READY} WHERE seq IN (
     SELECT seq FROM message INDEXED BY message_delayed
-    WHERE state = 'delayed' AND queue = ? AND moment <= ? ORDER BY moment LIMIT {_PROMOTED_AT_ONCE})
+    WHERE state = {DELAYED} AND queue = ? AND moment <= ? ORDER BY moment LIMIT {_PROMOTED_AT_ONCE})
 """
-_TOP = f"SELECT * {_READY} ORDER BY priority DESC, seq LIMIT ?2"
+_FIRST = f"SELECT * {_IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2"
 _CHOSEN = "SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?1))"
+# The fourth column tells whether the messages are all alike: never lent before, and without a lease of their own.
 _READ = f"""
-SELECT json_group_array(seq), json_group_array(id), json_group_array(task), json_group_array(lease_seconds),
-       json_group_array(deliveries), json_group_array(attempts), json_group_array(crashes), json_group_array(lost),
+SELECT json_group_array(seq), json_group_array(id),
        CAST(group_concat(CASE WHEN length(envelope) <= {_SMALL_ENVELOPE} THEN CAST(envelope AS TEXT) ELSE '' END,
-                         x'1e') AS BLOB)
-FROM ({{}})
+                         x'1e') AS BLOB),
+       max(deliveries + attempts + crashes + lost) = 0 AND count(lease_seconds) = 0
+FROM (%s)
 """
-_STAMP = """
-UPDATE message SET state = 'leased', owner = ?, fence = ?, request = ?, granted = ?, moment = ?,
-                   deliveries = deliveries + 1
+_READ_MORE = """
+SELECT seq, task, lease_seconds, deliveries, attempts, crashes, lost FROM message
+WHERE seq IN (SELECT value FROM json_each(?))
+"""
+_STAMP = f"""
+UPDATE message SET state = {LEASED}, fence = ?, moment = ?, deliveries = deliveries + 1
 WHERE seq IN (SELECT value FROM json_each(?))
 """
 
 _strings = msgspec.json.Decoder(list[str])
 _numbers = msgspec.json.Decoder(list[int])
-_seconds = msgspec.json.Decoder(list[float | None])
+
+_FIRST_DELIVERY = Counters(deliveries=1)
 
 
 class Bounds(NamedTuple):
@@ -66,147 +75,133 @@ class Bounds(NamedTuple):
     shortest: float
     longest: float
 
+    def clamp(self, seconds: float) -> float:
+        """`seconds`, or the nearest that can be had."""
+        return min(max(seconds, self.shortest), self.longest)
 
-class Row(NamedTuple):
-    """A message as it was lent."""
 
-    seq: int
-    id: str
+class Lot(NamedTuple):
+    """What one queue gives: row number, id and envelope of each message, in the order of lending."""
+
     queue: str
-    task: str
-    lease_seconds: float | None
-    deliveries: int
-    attempts: int
-    crashes: int
-    lost: int
-    envelope: bytes
+    rows: list[tuple[int, str, bytes]]
+    #: Seconds and counters by row number. Empty: the usual seconds, and lent for the first time.
+    special: dict[int, tuple[float, Counters]]
 
 
 class Lent(NamedTuple):
-    """What one call lent."""
+    """What one call lent: a loan for each number of seconds."""
 
-    fence: int
-    rows: list[tuple[Row, float]]
+    lots: list[Lot]
+    fences: dict[float, int]
 
 
 def nothing_to_lend(view: View, request: LeaseRequest) -> Lent:
     """Answer an idle worker without the write lock, if it is sure that there is nothing for it."""
-    if _is_banned(view.db, request.owner):
-        return UNSURE  # type: ignore[no-any-return]
     for queue in request.queues:
-        top, _, due = view.db.execute(_LOOK, (queue, view.now)).fetchone()
-        if top is not None or due:
+        top, _, is_due, is_banned = view.db.execute(_LOOK, (queue, view.now, request.owner)).fetchone()
+        if top is not None or is_due or is_banned:
             return UNSURE  # type: ignore[no-any-return]
-    return Lent(0, [])
+    return Lent([], {})
 
 
-def lend(tx: Transaction, request: LeaseRequest, want: int, turns: Turns, bounds: Bounds) -> Lent:
-    """Choose, read and stamp up to `want` messages."""
-    if _is_banned(tx.db, request.owner):
+def lend(tx: Transaction, request: LeaseRequest, turns: Turns, bounds: Bounds) -> Lent:
+    """Choose, read and stamp up to `want` messages. The request's own seconds are within the bounds."""
+    lots: list[Lot] = []
+    left = request.want
+    for queue in turns.rotated(request.queues):
+        if left > 0 and (lot := _take(tx, request, queue, left, turns, bounds)):
+            lots.append(lot)
+            left -= len(lot.rows)
+    by_seconds: dict[float, list[int]] = {}
+    for lot in lots:
+        _sort_by_seconds(lot, request.seconds, by_seconds)
+    return Lent(lots, {seconds: _stamp(tx, request, seconds, rows) for seconds, rows in by_seconds.items()})
+
+
+def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
+    """The leases for the caller. Runs in the caller's loop, when the lock is free again.
+
+    `asked` is the caller's clock from before the request, so its deadline is never the later one.
+    """
+    owner = request.owner
+    usual = (request.seconds, _FIRST_DELIVERY)
+    return [
+        Lease(id, lot.queue, raw, owner, lent.fences[seconds], receipt_for(seq, id), seconds, asked + seconds, counters)
+        for lot in lent.lots
+        for seq, id, raw in lot.rows
+        for seconds, counters in (lot.special.get(seq, usual),)
+    ]
+
+
+def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: Turns, bounds: Bounds) -> Lot | None:
+    """The next messages of one queue, not stamped yet. None: there are none."""
+    look = (queue, tx.now, request.owner)
+    top, bottom, is_due, is_banned = tx.db.execute(_LOOK, look).fetchone()
+    if is_banned:
         msg = (
             f"the worker {request.owner} was declared dead and its messages were returned; nothing was lent. "
             "It must join again under a new nonce"
         )
         raise OwnerRetired(msg)
-    rows: list[Row] = []
-    for queue in turns.rotated(request.queues):
-        if len(rows) >= want:
-            break
-        rows += _take(tx, queue, want - len(rows), turns)
-    if not rows:
-        return Lent(0, [])
-    return Lent(fence := tx.next_fence(), _stamp(tx, request, rows, fence, bounds))
-
-
-def as_leases(lent: Lent, owner: str, asked: float) -> list[Lease]:
-    """The leases for the caller. Runs in the caller's loop, after the lock was released.
-
-    `asked` is the caller's monotonic time before the request, so its deadline is never the later one.
-    """
-    return [
-        Lease(
-            row.id,
-            row.queue,
-            row.envelope,
-            owner,
-            lent.fence,
-            row.seq,
-            seconds,
-            asked + seconds,
-            Counters(row.deliveries + 1, row.attempts, row.crashes, row.lost),
-        )
-        for row, seconds in lent.rows
-    ]
-
-
-def _is_banned(db: sqlite3.Connection, owner: str) -> bool:
-    return db.execute("SELECT 1 FROM owner WHERE id = ? AND state = 'banned'", (owner,)).fetchone() is not None
-
-
-def _take(tx: Transaction, queue: str, want: int, turns: Turns) -> list[Row]:
-    top, bottom, due = tx.db.execute(_LOOK, (queue, tx.now)).fetchone()
-    if due:
+    if is_due:
         tx.db.execute(_PROMOTE, (queue, tx.now))
-        top, bottom, _ = tx.db.execute(_LOOK, (queue, tx.now)).fetchone()
+        top, bottom, _, _ = tx.db.execute(_LOOK, look).fetchone()
     if top is None:
-        return []
+        return None
     if top == bottom or not turns.falls_within(queue, want):
-        rows = _read(tx.db, queue, _TOP, (queue, want))
+        rows, alike = _read(tx.db, _FIRST, (queue, want))
     else:
         chosen = turns.choose(tx.db, queue, want, top, bottom)
-        rows = _read(tx.db, queue, _CHOSEN, (_listed(chosen),))
         place = {seq: n for n, seq in enumerate(chosen)}
-        rows.sort(key=lambda row: place[row.seq])
+        rows, alike = _read(tx.db, _CHOSEN, (listed(chosen),))
+        rows.sort(key=lambda row: place[row[0]])
     turns.count(queue, len(rows))
-    return rows
+    is_usual = alike and not request.seconds_by_task
+    return Lot(queue, rows, {} if is_usual else _read_more(tx.db, request, rows, bounds))
 
 
-def _stamp(
-    tx: Transaction, request: LeaseRequest, rows: Sequence[Row], fence: int, bounds: Bounds
-) -> list[tuple[Row, float]]:
-    """Write owner, fence and deadline: one statement for all rows that get the same number of seconds."""
-    granted = [(row, _seconds_for(row, request, bounds)) for row in rows]
-    for seconds in {seconds for _, seconds in granted}:
-        same = _listed([row.seq for row, own in granted if own == seconds])
-        deadline = tx.now + micros(seconds)
-        tx.db.execute(_STAMP, (request.owner, fence, request.request_id, seconds, deadline, same))
-    return granted
+def _read(
+    db: sqlite3.Connection, source: str, arguments: tuple[object, ...]
+) -> tuple[list[tuple[int, str, bytes]], bool]:
+    """All rows of `source` at once, as columns; and whether they are all alike."""
+    seq_list, ids, envelopes, alike = db.execute(_READ % source, arguments).fetchone()
+    seqs = _numbers.decode(seq_list)
+    raws = envelopes.split(_SEPARATOR)
+    if len(raws) != len(seqs):
+        raws = [b""] * len(seqs)
+    if b"" in raws:
+        raws = [raw or _envelope(db, seq) for seq, raw in zip(seqs, raws, strict=True)]
+    return list(zip(seqs, _strings.decode(ids), raws, strict=True)), alike
 
 
-def _seconds_for(row: Row, request: LeaseRequest, bounds: Bounds) -> float:
-    seconds = row.lease_seconds
-    if seconds is None:
-        seconds = request.seconds_by_task.get(row.task, request.seconds)
-    return min(max(seconds, bounds.shortest), bounds.longest)
+def _read_more(
+    db: sqlite3.Connection, request: LeaseRequest, rows: Sequence[tuple[int, str, bytes]], bounds: Bounds
+) -> dict[int, tuple[float, Counters]]:
+    """Seconds and counters, where they differ from message to message."""
+    special = {}
+    found = db.execute(_READ_MORE, (listed([row[0] for row in rows]),)).fetchall()
+    for seq, task, own_seconds, deliveries, attempts, crashes, lost in found:
+        seconds = request.seconds_by_task.get(task, request.seconds) if own_seconds is None else own_seconds
+        special[seq] = (bounds.clamp(seconds), Counters(deliveries + 1, attempts, crashes, lost))
+    return special
 
 
-def _read(db: sqlite3.Connection, queue: str, source: str, arguments: tuple[object, ...]) -> list[Row]:
-    """All rows of `source` at once, as columns."""
-    columns = db.execute(_READ.format(source), arguments).fetchone()
-    seqs = _numbers.decode(columns[0])
-    if not seqs:
-        return []
-    envelopes = columns[8].split(_SEPARATOR)
-    if len(envelopes) != len(seqs):
-        envelopes = [b""] * len(seqs)
-    return [
-        Row(seq, id, queue, task, lease, *counters, raw or _envelope(db, seq))
-        for seq, id, task, lease, raw, *counters in zip(
-            seqs,
-            _strings.decode(columns[1]),
-            _strings.decode(columns[2]),
-            _seconds.decode(columns[3]),
-            envelopes,
-            *map(_numbers.decode, columns[4:8]),
-            strict=True,
-        )
-    ]
+def _sort_by_seconds(lot: Lot, usual: float, by_seconds: dict[float, list[int]]) -> None:
+    if not lot.special:
+        by_seconds.setdefault(usual, []).extend([row[0] for row in lot.rows])
+        return
+    for seq, (seconds, _) in lot.special.items():
+        by_seconds.setdefault(seconds, []).append(seq)
+
+
+def _stamp(tx: Transaction, request: LeaseRequest, seconds: float, rows: Sequence[int]) -> int:
+    """One loan for all messages that get the same number of seconds. Its fence."""
+    fence = tx.next_fence(request.owner, request.request_id, seconds)
+    tx.db.execute(_STAMP, (fence, tx.now + micros(seconds), listed(rows)))
+    return fence
 
 
 def _envelope(db: sqlite3.Connection, seq: int) -> bytes:
     raw: bytes | str | None = db.execute("SELECT envelope FROM message WHERE seq = ?", (seq,)).fetchone()[0]
     return raw.encode() if isinstance(raw, str) else raw or b""
-
-
-def _listed(seqs: Sequence[int]) -> str:
-    return "[" + ",".join(map(str, seqs)) + "]"

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import msgspec
 
+from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import seconds
 from tenure.adapters.sqlite.transaction import View
 from tenure.broker import Browsed, Depth
@@ -19,21 +20,24 @@ _reason = msgspec.json.Decoder(Reason)
 
 #: Served by its partial index alone, except for leased ones: those are few.
 _COUNT = {
-    "ready": "SELECT count(*) FROM message INDEXED BY message_ready WHERE state = 'ready' AND queue = ?",
-    "delayed": "SELECT count(*) FROM message INDEXED BY message_delayed WHERE state = 'delayed' AND queue = ?",
-    "leased": "SELECT count(*) FROM message INDEXED BY message_leased WHERE state = 'leased' AND queue = ?",
-    "dead": "SELECT count(*) FROM message INDEXED BY message_dead WHERE state = 'dead' AND queue = ?",
+    "ready": f"SELECT count(*) FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = ?",
+    "delayed": f"SELECT count(*) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
+    "leased": f"SELECT count(*) FROM message INDEXED BY message_leased WHERE state = {LEASED} AND queue = ?",
+    "dead": f"SELECT count(*) FROM message INDEXED BY message_dead WHERE state = {DEAD} AND queue = ?",
 }
 
-_COLUMNS = "seq, id, envelope, deliveries, attempts, crashes, lost, owner, fence, moment, reason"
+_COLUMNS = (
+    "seq, id, envelope, deliveries, attempts, crashes, lost,"
+    " (SELECT owner FROM loan WHERE loan.fence = message.fence), fence, moment, reason"
+)
 _PAGE = "queue = ? AND seq > ? ORDER BY seq LIMIT ?"
 _BROWSE = {
-    MessageState.DELAYED: f"INDEXED BY message_delayed WHERE state = 'delayed' AND {_PAGE}",
-    MessageState.LEASED: f"INDEXED BY message_leased WHERE state = 'leased' AND {_PAGE}",
-    MessageState.DEAD: f"INDEXED BY message_dead WHERE state = 'dead' AND {_PAGE}",
+    MessageState.DELAYED: f"INDEXED BY message_delayed WHERE state = {DELAYED} AND {_PAGE}",
+    MessageState.LEASED: f"INDEXED BY message_leased WHERE state = {LEASED} AND {_PAGE}",
+    MessageState.DEAD: f"INDEXED BY message_dead WHERE state = {DEAD} AND {_PAGE}",
     # Finished ones are in no index, and few people page through them.
-    MessageState.COMPLETED: f"NOT INDEXED WHERE state = 'completed' AND {_PAGE}",
-    MessageState.CANCELLED: f"NOT INDEXED WHERE state = 'cancelled' AND {_PAGE}",
+    MessageState.COMPLETED: f"NOT INDEXED WHERE state = {COMPLETED} AND {_PAGE}",
+    MessageState.CANCELLED: f"NOT INDEXED WHERE state = {CANCELLED} AND {_PAGE}",
 }
 
 
@@ -44,7 +48,8 @@ def leasable_in(view: View, queues: Sequence[str]) -> int | None:
         if has_ready(view.db, queue):
             return 0
         due = view.db.execute(
-            "SELECT min(moment) FROM message INDEXED BY message_delayed WHERE state = 'delayed' AND queue = ?", (queue,)
+            f"SELECT min(moment) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
+            (queue,),
         ).fetchone()[0]
         if due is not None and (soonest is None or due - view.now < soonest):
             soonest = due - view.now
@@ -54,7 +59,7 @@ def leasable_in(view: View, queues: Sequence[str]) -> int | None:
 def has_ready(db: sqlite3.Connection, queue: str) -> bool:
     """Whether a message lies ready in `queue`."""
     found = db.execute(
-        "SELECT 1 FROM message INDEXED BY message_ready WHERE state = 'ready' AND queue = ? LIMIT 1", (queue,)
+        f"SELECT 1 FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = ? LIMIT 1", (queue,)
     ).fetchone()
     return found is not None
 
@@ -72,7 +77,7 @@ def _ready_page(db: sqlite3.Connection, queue: str, limit: int, after: int) -> l
     """The index is by priority first, so the page is merged from a page of each."""
     sql = (
         f"SELECT {_COLUMNS} FROM message INDEXED BY message_ready"
-        " WHERE state = 'ready' AND queue = ? AND priority = ? AND seq > ? ORDER BY seq LIMIT ?"
+        f" WHERE state = {READY} AND queue = ? AND priority = ? AND seq > ? ORDER BY seq LIMIT ?"
     )
     pages = [db.execute(sql, (queue, priority, after, limit)).fetchall() for priority in range(MAX_PRIORITY + 1)]
     return sorted((row for page in pages for row in page), key=itemgetter(0))[:limit]
@@ -116,7 +121,7 @@ def _oldest_sent_at(db: sqlite3.Connection, queue: str) -> float | None:
     heads = [
         db.execute(
             "SELECT seq, sent_at FROM message INDEXED BY message_ready"
-            " WHERE state = 'ready' AND queue = ? AND priority = ? ORDER BY seq LIMIT 1",
+            f" WHERE state = {READY} AND queue = ? AND priority = ? ORDER BY seq LIMIT 1",
             (queue, priority),
         ).fetchone()
         for priority in range(MAX_PRIORITY + 1)
@@ -128,15 +133,11 @@ def _oldest_sent_at(db: sqlite3.Connection, queue: str) -> float | None:
 def _all_queues(db: sqlite3.Connection) -> set[str]:
     """Every queue with something in it, by hopping from name to name through the indexes."""
     found: set[str] = set()
-    for state in ("ready", "delayed", "dead"):
-        hop = f"SELECT min(queue) FROM message INDEXED BY message_{state} WHERE state = '{state}' AND queue > ?"
-        name = ""
-        while True:
-            row = db.execute(hop, (name,)).fetchone()
-            if row[0] is None:
-                break
-            name = row[0]
-            found.add(name)
-    leased = db.execute("SELECT DISTINCT queue FROM message INDEXED BY message_leased WHERE state = 'leased'")
+    for name, state in (("ready", READY), ("delayed", DELAYED), ("dead", DEAD)):
+        hop = f"SELECT min(queue) FROM message INDEXED BY message_{name} WHERE state = {state} AND queue > ?"
+        queue = ""
+        while (queue := db.execute(hop, (queue,)).fetchone()[0]) is not None:
+            found.add(queue)
+    leased = db.execute(f"SELECT DISTINCT queue FROM message INDEXED BY message_leased WHERE state = {LEASED}")
     found.update(name for (name,) in leased.fetchall())
     return found

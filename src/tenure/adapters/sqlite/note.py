@@ -6,7 +6,7 @@ A bit on the message says that there is a note, so that all others never look fo
 
 import msgspec
 
-from tenure.adapters.sqlite.sending import NOTED
+from tenure.adapters.sqlite.states import NOTED
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.record import HISTORY_LIMIT, Ending
 

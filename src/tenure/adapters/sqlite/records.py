@@ -10,6 +10,8 @@ import msgspec
 
 from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.holding import is_held
+from tenure.adapters.sqlite.receipt import row_of
+from tenure.adapters.sqlite.states import STATES
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
@@ -23,7 +25,8 @@ _progress = msgspec.json.Decoder(Progress)
 _reason = msgspec.json.Decoder(Reason)
 
 _GET = """
-SELECT message.*, note.progress, note.history FROM message LEFT JOIN note USING (seq) WHERE id = ?
+SELECT message.*, note.progress, note.history, loan.owner, outcome.result AS own_result FROM message
+LEFT JOIN note USING (seq) LEFT JOIN outcome USING (seq) LEFT JOIN loan USING (fence) WHERE message.id = ?
 """
 
 
@@ -55,7 +58,7 @@ class SqliteRecords:
 def _write(tx: Transaction, lease: Lease, column: str, value: bytes) -> bool:
     if not is_held(tx, lease):
         return False
-    note.write(tx, int(lease.receipt), column, value)
+    note.write(tx, int(row_of(lease)), column, value)
     return True
 
 
@@ -70,7 +73,7 @@ def _get(view: View, id: str) -> Record | None:
     if values is None:
         return None
     row = dict(zip((column[0] for column in cursor.description), values, strict=True))
-    state = MessageState(row["state"])
+    state = STATES[row["state"]]
     leased = state is MessageState.LEASED
     until = None if row["moment"] is None else seconds(row["moment"] - view.now)
     return Record(
@@ -85,7 +88,7 @@ def _get(view: View, id: str) -> Record | None:
         finished_at=row["finished_at"],
         deadline_in=until if leased else None,
         due_in=until if state is MessageState.DELAYED else None,
-        result=row["result"],
+        result=row["result"] if row["own_result"] is None else row["own_result"],
         reason=_reason.decode(row["reason"]) if row["reason"] else None,
         progress=_progress.decode(row["progress"]) if row["progress"] else None,
         history=tuple(note.decode_history(row["history"])),

@@ -9,15 +9,13 @@ from tenure.adapters.sqlite.transaction import Transaction
 
 def release_claim(tx: Transaction, id: str) -> None:
     """The message goes back to its queue: whoever leases it next may claim it."""
-    tx.db.execute(
-        "UPDATE claim SET state = 'sent', owner = NULL, moment = ? WHERE id = ? AND state = 'running'", (tx.now, id)
-    )
+    tx.db.execute("UPDATE claim SET state = 'sent', moment = ? WHERE id = ? AND state = 'running'", (tx.now, id))
 
 
 def release_claims_of(tx: Transaction, owner: str) -> None:
     """Nothing that `owner` claimed is running any more."""
     tx.db.execute(
-        "UPDATE claim SET state = 'sent', owner = NULL, moment = ?"
+        "UPDATE claim SET state = 'sent', moment = ?"
         " WHERE seq IN (SELECT seq FROM claim INDEXED BY claim_running WHERE state = 'running' AND owner = ?)",
         (tx.now, owner),
     )
@@ -26,7 +24,7 @@ def release_claims_of(tx: Transaction, owner: str) -> None:
 def finish_key(tx: Transaction, id: str, result: bytes) -> None:
     """The message is done, and so is its key."""
     tx.db.execute(
-        "UPDATE claim SET state = 'done', owner = NULL, moment = ?, result = ? WHERE id = ? AND state <> 'done'",
+        "UPDATE claim SET state = 'done', moment = ?, result = ? WHERE id = ? AND state <> 'done'",
         (tx.now, result, id),
     )
 

@@ -10,7 +10,8 @@ import msgspec
 from tenure import envelope
 from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.release import free_key
-from tenure.adapters.sqlite.sending import KEYED, NOTED, register_key, scope_text
+from tenure.adapters.sqlite.sending import register_key, scope_text
+from tenure.adapters.sqlite.states import CANCELLED, DEAD, DELAYED, KEYED, NOTED, READY
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.claim import Scope, digest
 from tenure.errors import BodyUndecodable
@@ -24,14 +25,14 @@ def redrive(tx: Transaction, ids: Sequence[str]) -> list[str]:
 
 
 def _redrive_one(tx: Transaction, id: str) -> bool:
-    row = tx.db.execute("SELECT seq, queue, envelope FROM message WHERE id = ? AND state = 'dead'", (id,)).fetchone()
+    row = tx.db.execute(f"SELECT seq, queue, envelope FROM message WHERE id = ? AND state = {DEAD}", (id,)).fetchone()
     if row is None:
         return False
     seq, queue, raw = row
     tx.db.execute(
-        "UPDATE message SET state = 'ready', moment = NULL, finished_at = NULL, reason = NULL,"
+        f"UPDATE message SET state = {READY}, moment = ?, finished_at = NULL, reason = NULL,"
         " deliveries = 0, attempts = 0, crashes = 0, lost = 0 WHERE seq = ?",
-        (seq,),
+        (tx.now, seq),
     )
     note.remember(tx, seq, Ending(tx.wall, "redriven"))
     try:
@@ -47,13 +48,11 @@ def _redrive_one(tx: Transaction, id: str) -> bool:
 
 def _renew(tx: Transaction, seq: int, message: Message) -> None:
     """Write the next generation of a message, and its key under the new scope."""
-    scope = None
     if message.key is not None:
-        scope = scope_text(Scope.of(message))
-        register_key(tx, scope, message.id, digest(message))
+        register_key(tx, scope_text(Scope.of(message)), message.id, digest(message))
     tx.db.execute(
-        f"UPDATE message SET envelope = ?, scope = ?, extras = (extras & ~{KEYED}) | ? WHERE seq = ?",
-        (envelope.encode(message), scope, KEYED if scope else 0, seq),
+        f"UPDATE message SET envelope = ?, extras = (extras & ~{KEYED}) | ? WHERE seq = ?",
+        (envelope.encode(message), 0 if message.key is None else KEYED, seq),
     )
 
 
@@ -64,13 +63,13 @@ def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
 
 def _delete_one(tx: Transaction, id: str) -> bool:
     row = tx.db.execute(
-        "SELECT seq, extras FROM message WHERE id = ? AND state IN ('ready', 'delayed', 'dead')", (id,)
+        f"SELECT seq, extras FROM message WHERE id = ? AND state IN ({READY}, {DELAYED}, {DEAD})", (id,)
     ).fetchone()
     if row is None:
         return False
     seq, extras = row
     tx.db.execute(
-        "UPDATE message SET state = 'cancelled', envelope = NULL, moment = ?, finished_at = ? WHERE seq = ?",
+        f"UPDATE message SET state = {CANCELLED}, envelope = NULL, moment = ?, finished_at = ? WHERE seq = ?",
         (tx.now, tx.wall, seq),
     )
     if extras & NOTED:

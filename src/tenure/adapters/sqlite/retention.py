@@ -1,11 +1,12 @@
-"""Retention: finished messages, done keys and banned owners are forgotten after a while.
+"""Retention: what is long finished is forgotten.
 
 Driven by the sweep, in small pieces along the order of arrival, with the place kept in the file: no index for
-it burdens the path of every message. While a piece is full of things to forget, the next piece follows at
-once (`broker.py`); so it keeps up with any rate, and no other call waits for more than one piece.
+it burdens the path of every message. While there is more to forget, the next piece follows at once
+(`broker.py`); so it keeps up with any rate, and no other call waits for more than one piece.
 """
 
-from tenure.adapters.sqlite.sending import NOTED
+from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, LEASED, READY
 from tenure.adapters.sqlite.transaction import Transaction
 
 #: Rows that one piece looks at: about a millisecond.
@@ -16,37 +17,47 @@ def prune(tx: Transaction, keep: int) -> bool:
     """Forget one piece of what was finished more than `keep` microseconds ago. True: there is more."""
     horizon = tx.now - keep
     tx.db.execute("DELETE FROM owner WHERE state = 'banned' AND moment < ?", (horizon,))
+    more_loans = _prune_loans(tx)
     more_messages = _prune_messages(tx, horizon)
-    return _prune_claims(tx, horizon) or more_messages
+    return _prune_claims(tx, horizon) or more_messages or more_loans
+
+
+def _prune_loans(tx: Transaction) -> bool:
+    """A loan from which nothing is held says nothing any more. The newest is kept: fences are counted from it."""
+    gone = tx.db.execute(
+        "DELETE FROM loan WHERE fence IN (SELECT fence FROM loan"
+        f" WHERE fence NOT IN (SELECT fence FROM message INDEXED BY message_leased WHERE state = {LEASED})"
+        f" AND fence < (SELECT max(fence) FROM loan) LIMIT {_PIECE})"
+    )
+    return gone.rowcount == _PIECE
 
 
 def _prune_messages(tx: Transaction, horizon: int) -> bool:
     rows = tx.db.execute(
-        "SELECT seq, arrived, extras, state IN ('completed', 'cancelled') AND moment < ? FROM message"
+        f"SELECT seq, state IN ({COMPLETED}, {CANCELLED}), moment < ?, state = {READY} FROM message"
         " WHERE seq > ? ORDER BY seq LIMIT ?",
         (horizon, _cursor(tx, "message"), _PIECE),
     ).fetchall()
-    gone = [(seq, extras) for seq, _, extras, is_old in rows if is_old]
-    if gone:
-        tx.db.executemany("DELETE FROM message WHERE seq = ?", [(seq,) for seq, _ in gone])
-        tx.db.executemany("DELETE FROM note WHERE seq = ?", [(seq,) for seq, extras in gone if extras & NOTED])
-    _move_cursor(tx, "message", [(seq, arrived) for seq, arrived, _, _ in rows], horizon)
-    return len(gone) > _PIECE // 2
+    gone = listed([seq for seq, is_finished, is_old, _ in rows if is_finished and is_old])
+    for table in ("message", "note", "outcome"):
+        tx.db.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (gone,))
+    # What comes later came in later: where half is too young, nearly all that follows is.
+    young = sum(not is_old for _, is_finished, is_old, is_ready in rows if is_finished or is_ready)
+    return _move_cursor(tx, "message", [row[0] for row in rows], is_edge=young > _PIECE // 2)
 
 
 def _prune_claims(tx: Transaction, horizon: int) -> bool:
     # A key that is not done is forgotten only when its message is: else it would be accepted twice.
     rows = tx.db.execute(
-        "SELECT seq, arrived, moment < ?1 AND (state = 'done'"
-        " OR NOT EXISTS (SELECT 1 FROM message WHERE message.id = claim.id)) FROM claim"
+        "SELECT seq, moment < ?1 AND (state = 'done'"
+        " OR NOT EXISTS (SELECT 1 FROM message WHERE message.id = claim.id)), moment >= ?1 FROM claim"
         " WHERE seq > ?2 ORDER BY seq LIMIT ?3",
         (horizon, _cursor(tx, "claim"), _PIECE),
     ).fetchall()
-    gone = [(seq,) for seq, _, is_old in rows if is_old]
-    if gone:
-        tx.db.executemany("DELETE FROM claim WHERE seq = ?", gone)
-    _move_cursor(tx, "claim", [(seq, arrived) for seq, arrived, _ in rows], horizon)
-    return len(gone) > _PIECE // 2
+    gone = listed([seq for seq, is_old, _ in rows if is_old])
+    tx.db.execute("DELETE FROM claim WHERE seq IN (SELECT value FROM json_each(?))", (gone,))
+    young = sum(is_young for _, _, is_young in rows)
+    return _move_cursor(tx, "claim", [row[0] for row in rows], is_edge=young > _PIECE // 2)
 
 
 def _cursor(tx: Transaction, table: str) -> int:
@@ -54,8 +65,9 @@ def _cursor(tx: Transaction, table: str) -> int:
     return place
 
 
-def _move_cursor(tx: Transaction, table: str, seen: list[tuple[int, int]], horizon: int) -> None:
-    """Go on after the last row. Back to the start at the end, or where everything is too young."""
-    at_end = len(seen) < _PIECE or seen[-1][1] >= horizon
-    place = 0 if at_end else seen[-1][0]
+def _move_cursor(tx: Transaction, table: str, seen: list[int], *, is_edge: bool) -> bool:
+    """Go on after the last row, or back to the start. False: there is nothing more to do for now."""
+    at_end = is_edge or len(seen) < _PIECE
+    place = 0 if at_end else seen[-1]
     tx.db.execute("UPDATE meta SET value = ?1 WHERE name = ?2 AND value <> ?1", (place, f"{table}_cursor"))
+    return not at_end

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.release import release_claims_of
 from tenure.adapters.sqlite.settling import Held, bury, put_back
+from tenure.adapters.sqlite.states import LEASED
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import SweepRequest, Swept
@@ -19,13 +21,19 @@ from tenure.verdict import Reason
 
 _encode = msgspec.json.Encoder().encode
 
-_OVERDUE = """
-SELECT seq, id, queue, extras, scope, owner, attempts, max_attempts
-FROM message INDEXED BY message_leased WHERE state = 'leased' AND moment < ? ORDER BY moment LIMIT ?
+_LEASED = f"INDEXED BY message_leased WHERE state = {LEASED}"
+_OVERDUE = f"""
+SELECT seq, id, queue, extras, (SELECT owner FROM loan WHERE loan.fence = message.fence), attempts, max_attempts
+FROM message {_LEASED} AND moment < ? ORDER BY moment LIMIT ?
 """
-_HELD_BY = """
-SELECT seq, id, queue, extras, scope FROM message INDEXED BY message_leased
-WHERE state = 'leased' AND owner = ? ORDER BY seq
+_HELD_BY = f"""
+SELECT seq, id, queue, extras FROM message {_LEASED}
+AND fence IN (SELECT fence FROM loan WHERE owner = ?) ORDER BY seq
+"""
+_GRACE = f"""
+UPDATE message INDEXED BY message_leased SET moment = max(coalesce(moment, 0), ?1 + CAST(1000000 * coalesce(
+    (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER))
+WHERE state = {LEASED}
 """
 #: A gap of so many intervals between two sweeps means that the holders could not beat either.
 _INTERVALS_IN_A_GAP = 2
@@ -44,12 +52,7 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     """Return overdue leases, or give everybody a fresh window after an outage."""
     was_away = _note_sweep(tx, request.interval_seconds)
     if was_away:
-        tx.db.execute(
-            "UPDATE message INDEXED BY message_leased"
-            " SET moment = max(coalesce(moment, 0), ?1 + CAST(coalesce(granted, ?2) * 1000000 AS INTEGER))"
-            " WHERE state = 'leased'",
-            (tx.now, request.lease_seconds),
-        )
+        tx.db.execute(_GRACE, (tx.now, request.lease_seconds))
         return Swept(grace=True)
     adopted = _adopt(tx, request.lease_seconds)
     returned: list[str] = []
@@ -84,7 +87,7 @@ def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
     tx.db.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", (tx.now,))
     if row is None:
         # The first sweep ever: whatever is lent was lent without anybody watching.
-        leased = tx.db.execute("SELECT 1 FROM message INDEXED BY message_leased WHERE state = 'leased' LIMIT 1")
+        leased = tx.db.execute(f"SELECT 1 FROM message {_LEASED} LIMIT 1")
         return leased.fetchone() is not None
     last: int = row[0]
     return tx.now - last > micros(_INTERVALS_IN_A_GAP * interval_seconds)
@@ -92,21 +95,17 @@ def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
 
 def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
     """Give a deadline to leases that have none."""
-    rows = tx.db.execute(
-        "SELECT id FROM message INDEXED BY message_leased WHERE state = 'leased' AND moment IS NULL"
-    ).fetchall()
+    rows = tx.db.execute(f"SELECT id FROM message {_LEASED} AND moment IS NULL").fetchall()
     if rows:
-        tx.db.execute(
-            "UPDATE message INDEXED BY message_leased SET moment = ?, granted = coalesce(granted, ?)"
-            " WHERE state = 'leased' AND moment IS NULL",
-            (tx.now + micros(lease_seconds), lease_seconds),
-        )
+        deadline = tx.now + micros(lease_seconds)
+        ids = listed([id for (id,) in rows])
+        tx.db.execute("UPDATE message SET moment = ? WHERE id IN (SELECT value FROM json_each(?))", (deadline, ids))
     return tuple(id for (id,) in rows)
 
 
 def _overdue(tx: Transaction, limit: int) -> list[Overdue]:
     rows = tx.db.execute(_OVERDUE, (tx.now, limit)).fetchall()
-    return [Overdue(Held(*row[:5]), *row[5:]) for row in rows]
+    return [Overdue(Held(*row[:4]), *row[4:]) for row in rows]
 
 
 def _return(tx: Transaction, overdue: Overdue, max_attempts: int) -> bool:

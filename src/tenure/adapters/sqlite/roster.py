@@ -66,11 +66,19 @@ class SqliteRoster:
         return None
 
 
-def _join(tx: Transaction, owner: Owner) -> None:
-    row = tx.db.execute("SELECT state FROM owner WHERE id = ?", (owner.id,)).fetchone()
-    if row is not None and row[0] == "banned":
-        msg = f"the worker {owner.id} was declared dead; it did not join. It must join again under a new nonce"
+def refuse_banned(tx: Transaction, owner: str) -> None:
+    """Raise `OwnerRetired` for an owner that was declared dead."""
+    banned = tx.db.execute("SELECT 1 FROM owner WHERE id = ? AND state = 'banned'", (owner,)).fetchone()
+    if banned is not None:
+        msg = (
+            f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
+            "It must join again under a new nonce"
+        )
         raise OwnerRetired(msg)
+
+
+def _join(tx: Transaction, owner: Owner) -> None:
+    refuse_banned(tx, owner.id)
     tx.db.execute(
         "INSERT INTO owner (id, state, moment, owner) VALUES (?1, 'joined', ?2, ?3)"
         " ON CONFLICT (id) DO UPDATE SET state = 'joined', moment = ?2, owner = ?3",

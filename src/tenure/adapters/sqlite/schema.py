@@ -1,11 +1,15 @@
 """The tables, and how an older file becomes a newer one.
 
 One row of `message` is the whole life of a message: what lies in a queue, who holds it, its record, and the
-memory of its id are the same row, so that every move is one update of one page. Each row is in at most one
-of four partial indexes, by its state, and finished rows are in none.
+memory of its id are the same row. Each row is in at most one of four partial indexes, by its state, and
+finished rows are in none.
 
-Times named `moment` and `arrived` are store time in microseconds (`timeline.py`); times named `…_at` are wall
-times in seconds and only shown. Used once, by `store.py`, when the file is opened.
+A row is made as large as it will be when it is leased, so that lending writes in place: in a full page, a row
+that grows splits the page, and that was half the cost of a lease. Hence states are numbers, `moment` is never
+empty, `fence` begins where it takes four bytes, and who leased stands in `loan`, once for a whole batch.
+
+Times named `moment` are store time in microseconds (`timeline.py`); times named `…_at` are wall times in
+seconds and only shown. Used once, by `store.py`, when the file is opened.
 """
 
 import sqlite3
@@ -24,36 +28,47 @@ CREATE TABLE message (
     id TEXT NOT NULL UNIQUE,
     queue TEXT NOT NULL,
     task TEXT NOT NULL,
-    state TEXT NOT NULL,
+    -- see states.py, or read the view messages
+    state INTEGER NOT NULL DEFAULT 0,
     priority INTEGER NOT NULL,
-    -- delayed: when it is due; leased: when the lease ends; finished: when that was
+    -- delayed: when it is due. leased: when the lease ends. finished or dead: when that was. ready: since when
     moment INTEGER,
-    -- bit 1: it has a key; bit 2: it has a row in note
+    -- the loan under which it is, or was last, leased
+    fence INTEGER NOT NULL DEFAULT 16777216,
+    -- bit 1: it has a key. bit 2: it has a row in note
     extras INTEGER NOT NULL DEFAULT 0,
-    fence INTEGER,
-    owner TEXT,
-    request TEXT,
-    granted REAL,
     deliveries INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     lost INTEGER NOT NULL DEFAULT 0,
     lease_seconds REAL,
     max_attempts INTEGER,
-    scope TEXT,
-    arrived INTEGER NOT NULL,
     sent_at REAL NOT NULL,
     finished_at REAL,
     reason BLOB,
+    -- where a whole batch had the same one, else in outcome
     result BLOB,
     envelope BLOB
 );
-CREATE INDEX message_ready ON message (queue, priority DESC, seq) WHERE state = 'ready';
-CREATE INDEX message_delayed ON message (queue, moment) WHERE state = 'delayed';
-CREATE INDEX message_leased ON message (moment) WHERE state = 'leased';
-CREATE INDEX message_dead ON message (queue, seq) WHERE state = 'dead';
+CREATE INDEX message_ready ON message (queue, priority DESC, seq) WHERE state = 0;
+CREATE INDEX message_leased ON message (moment) WHERE state = 1;
+CREATE INDEX message_delayed ON message (queue, moment) WHERE state = 2;
+CREATE INDEX message_dead ON message (queue, seq) WHERE state = 4;
+
+CREATE VIEW messages AS SELECT
+    seq, id, queue, task,
+    CASE state WHEN 0 THEN 'ready' WHEN 1 THEN 'leased' WHEN 2 THEN 'delayed' WHEN 3 THEN 'completed'
+               WHEN 4 THEN 'dead' ELSE 'cancelled' END AS state,
+    priority, deliveries, attempts, crashes, lost, sent_at, finished_at,
+    CAST(reason AS TEXT) AS reason, CAST(envelope AS TEXT) AS envelope
+FROM message;
+
+-- One call of lease (for one number of seconds): all its messages carry its fence. The newest row is never removed.
+CREATE TABLE loan (fence INTEGER PRIMARY KEY, owner TEXT NOT NULL, request TEXT NOT NULL, seconds REAL NOT NULL);
+INSERT INTO loan VALUES (16777216, '', '', 0);
 
 CREATE TABLE note (seq INTEGER PRIMARY KEY, progress BLOB, checkpoint BLOB, history BLOB);
+CREATE TABLE outcome (seq INTEGER PRIMARY KEY, result BLOB);
 
 CREATE TABLE claim (
     seq INTEGER PRIMARY KEY,
@@ -63,9 +78,8 @@ CREATE TABLE claim (
     state TEXT NOT NULL,
     owner TEXT,
     fence INTEGER,
-    -- running: when the claim lapses; otherwise: when it was last changed
+    -- running: when the claim lapses. otherwise: when it was last changed
     moment INTEGER NOT NULL,
-    arrived INTEGER NOT NULL,
     result BLOB,
     handoffs BLOB
 );
@@ -83,7 +97,7 @@ CREATE TABLE journal (
 );
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('fence', 0), ('message_cursor', 0), ('claim_cursor', 0);
+INSERT INTO meta VALUES ('message_cursor', 0), ('claim_cursor', 0);
 """
 
 #: Entry n turns version n into version n + 1. Entries are only ever added.

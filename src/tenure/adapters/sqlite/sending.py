@@ -6,26 +6,23 @@ remembered in `claim` beside it. Run by `writer.py`; hand-offs of an ack come in
 
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.sqlite.many import pieces, placeholders
+from tenure.adapters.sqlite.many import listed, pieces
+from tenure.adapters.sqlite.states import DELAYED, KEYED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
-from tenure.message import MAX_PRIORITY, Message, Outgoing
+from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
 from tenure.verdict import Reason
 
-#: Bits of `message.extras`: what a settle must look after besides the row itself.
-KEYED = 1
-NOTED = 2
-
-_COLUMNS = (
-    "id, queue, task, state, priority, moment, extras, lease_seconds, max_attempts, scope, arrived, sent_at, envelope"
-)
-_WIDTH = 13
+#: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
+_PLAIN = ("id", "queue", "task", "priority", "sent_at", "envelope")
+_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts")
 
 _encode_scope = msgspec.json.Encoder().encode
 
@@ -36,49 +33,60 @@ def scope_text(scope: Scope) -> str:
 
 
 class Entry(msgspec.Struct):
-    """A message made ready for its row, before the lock is taken."""
+    """A message made ready for its row."""
 
     message: Message
     raw: bytes
-    delay_seconds: float
-    scope: str | None
-    digest: str
-    refusal: Reason | None
+    sent_at: float
+    delay_seconds: float = 0.0
+    scope: str | None = None
+    digest: str = ""
+    refusal: Reason | None = None
 
 
-def prepare(batch: Sequence[Outgoing], body_limit: int) -> list[Entry]:
+class Parcel(NamedTuple):
+    """A batch made ready before the lock is taken."""
+
+    entries: list[Entry]
+    #: The values of each statement. None: there are keys or refusals, so each entry is looked at by itself.
+    pieces: list[list[object]] | None
+    queues: set[str]
+
+
+def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
     """Encode everything. Runs in the caller's loop, so that the lock is held for less."""
-    return [_prepare(outgoing, body_limit) for outgoing in batch]
+    entries = []
+    is_simple = True
+    for outgoing in batch:
+        message = outgoing.message
+        raw = envelope.encode(message)
+        entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds)
+        if len(raw) > body_limit:
+            entry.refusal = _too_large(len(raw), body_limit)
+            is_simple = False
+        if message.key is not None:
+            entry.scope = scope_text(Scope.of(message))
+            entry.digest = digest(message)
+            is_simple = False
+        entries.append(entry)
+    queues = {entry.message.queue for entry in entries}
+    return Parcel(entries, [_values(piece) for piece in pieces(entries)] if is_simple else None, queues)
 
 
-def _prepare(outgoing: Outgoing, body_limit: int) -> Entry:
-    message = outgoing.message
-    raw = envelope.encode(message)
-    refusal = None
-    if len(raw) > body_limit:
-        refusal = Reason(
-            "body_too_large",
-            f"the message takes {len(raw)} bytes and this broker takes {body_limit}; it was not stored. "
-            "Keep large data elsewhere and send a reference to it",
-        )
-    if message.key is None:
-        return Entry(message, raw, outgoing.delay_seconds, None, "", refusal)
-    return Entry(message, raw, outgoing.delay_seconds, scope_text(Scope.of(message)), digest(message), refusal)
-
-
-def store(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
+def store(tx: Transaction, parcel: Parcel) -> list[Sent]:
     """Store what is new. One answer for each entry, in order."""
-    if all(entry.scope is None and entry.refusal is None for entry in entries):
-        return [sent for piece in pieces(entries) for sent in _store_piece(tx, piece)]
-    return [_store_one(tx, entry) for entry in entries]
+    tx.stirred |= parcel.queues
+    if parcel.pieces is None:
+        return [_store_one(tx, entry) for entry in parcel.entries]
+    answers: list[Sent] = []
+    for values, entries in zip(parcel.pieces, pieces(parcel.entries), strict=True):
+        answers += _store_piece(tx, values, entries)
+    return answers
 
 
-def _store_piece(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
-    """Messages without keys, in one statement."""
-    values: list[object] = []
-    for entry in entries:
-        values += _row(tx, entry)
-    cursor = tx.db.execute(_insert(len(entries)), values)
+def _store_piece(tx: Transaction, values: list[object], entries: Sequence[Entry]) -> list[Sent]:
+    """Messages whose keys are settled, in one statement."""
+    cursor = tx.db.execute(_insert(len(entries), len(values) // len(entries)), [tx.now, *values])
     if cursor.rowcount == len(entries):
         return [Sent(entry.message.id) for entry in entries]
     return _tell_apart(tx, entries, cursor.lastrowid or 0, cursor.rowcount)
@@ -86,9 +94,9 @@ def _store_piece(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
 
 def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: int) -> list[Sent]:
     """Some ids were known. New rows got the numbers up to `last`, one after the other."""
-    ids = msgspec.json.encode([entry.message.id for entry in entries]).decode()
     found = tx.db.execute(
-        "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND seq > ?", (ids, last - stored)
+        "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND seq > ?",
+        (listed([entry.message.id for entry in entries]), last - stored),
     ).fetchall()
     fresh = {id for (id,) in found} if stored else set()
     answers = []
@@ -105,24 +113,30 @@ def _store_one(tx: Transaction, entry: Entry) -> Sent:
     if entry.refusal is not None:
         return Sent(message.id, refusal=entry.refusal)
     if entry.scope is None:
-        return _store_piece(tx, (entry,))[0]
+        return _store_piece(tx, _values((entry,)), (entry,))[0]
     if tx.db.execute("SELECT 1 FROM message WHERE id = ?", (message.id,)).fetchone() is not None:
         return Sent(message.id, duplicate=True)
     known = tx.db.execute("SELECT id, digest FROM claim WHERE scope = ?", (entry.scope,)).fetchone()
     if known is None:
         register_key(tx, entry.scope, message.id, entry.digest)
-        return _store_piece(tx, (entry,))[0]
+        return _store_piece(tx, _values((entry,)), (entry,))[0]
     if known[1] == entry.digest:
         return Sent(known[0], duplicate=True)
     return Sent(message.id, refusal=_conflict(message, known[0]))
 
 
+def store_as_it_is(tx: Transaction, entry: Entry) -> list[Sent]:
+    """Store a refused message all the same, without its key: the caller puts it with the dead letters."""
+    entry = msgspec.structs.replace(entry, scope=None, delay_seconds=0.0)
+    return _store_piece(tx, _values((entry,)), (entry,))
+
+
 def register_key(tx: Transaction, scope: str, id: str, payload: str) -> None:
     """The key stands for this message from now on, unless it stands for another already."""
     tx.db.execute(
-        "INSERT INTO claim (scope, id, digest, state, moment, arrived) VALUES (?, ?, ?, 'sent', ?, ?)"
+        "INSERT INTO claim (scope, id, digest, state, moment) VALUES (?, ?, ?, 'sent', ?)"
         " ON CONFLICT (scope) DO NOTHING",
-        (scope, id, payload, tx.now, tx.now),
+        (scope, id, payload, tx.now),
     )
 
 
@@ -134,27 +148,52 @@ def _conflict(message: Message, holder: str) -> Reason:
     )
 
 
-def _row(tx: Transaction, entry: Entry) -> tuple[object, ...]:
-    message = entry.message
-    delayed = entry.delay_seconds > 0
-    tx.stirred.add(message.queue)
-    return (
-        message.id,
-        message.queue,
-        message.task,
-        "delayed" if delayed else "ready",
-        max(0, min(MAX_PRIORITY, message.priority)),
-        tx.now + micros(entry.delay_seconds) if delayed else None,
-        0 if entry.scope is None else KEYED,
-        message.overrides.lease_seconds,
-        message.overrides.max_attempts,
-        entry.scope,
-        tx.now,
-        message.sent_at or tx.wall,
-        entry.raw,
+def _too_large(size: int, limit: int) -> Reason:
+    return Reason(
+        "body_too_large",
+        f"the message takes {size} bytes and this broker takes {limit}; it was not stored. "
+        "Keep large data elsewhere and send a reference to it",
     )
 
 
+def _values(entries: Sequence[Entry]) -> list[object]:
+    """The values of one statement: few for each message, unless one of them has more to say."""
+    values: list[object] = []
+    for entry in entries:
+        message = entry.message
+        if entry.delay_seconds > 0 or entry.scope is not None or message.overrides is not NO_OVERRIDES:
+            return [value for entry in entries for value in _full_row(entry)]
+        priority = message.priority if 0 <= message.priority <= MAX_PRIORITY else _clamp(message.priority)
+        values += (message.id, message.queue, message.task, priority, entry.sent_at, entry.raw)
+    return values
+
+
+def _full_row(entry: Entry) -> tuple[object, ...]:
+    message = entry.message
+    delay = max(entry.delay_seconds, 0.0)
+    return (
+        micros(delay),
+        message.id,
+        message.queue,
+        message.task,
+        _clamp(message.priority),
+        entry.sent_at,
+        entry.raw,
+        DELAYED if delay else READY,
+        0 if entry.scope is None else KEYED,
+        message.overrides.lease_seconds,
+        message.overrides.max_attempts,
+    )
+
+
+def _clamp(priority: int) -> int:
+    return max(0, min(MAX_PRIORITY, priority))
+
+
 @cache
-def _insert(count: int) -> str:
-    return f"INSERT INTO message ({_COLUMNS}) VALUES {placeholders(_WIDTH, count)} ON CONFLICT (id) DO NOTHING"
+def _insert(count: int, width: int) -> str:
+    """The first parameter is the time, for all rows: `moment` is that, plus a delay in rows that have one."""
+    columns, moment = (_PLAIN, "?1") if width == len(_PLAIN) else (_FULL, "?1 + ?")
+    row = f"({moment}, {', '.join('?' * len(columns))})"
+    rows = ", ".join([row] * count)
+    return f"INSERT INTO message (moment, {', '.join(columns)}) VALUES {rows} ON CONFLICT (id) DO NOTHING"

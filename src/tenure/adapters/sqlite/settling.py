@@ -14,10 +14,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.holding import MATCH, MATCH_ENTRY, match
 from tenure.adapters.sqlite.many import pieces, placeholders
+from tenure.adapters.sqlite.receipt import STAND, STANDS, row_of, standing
 from tenure.adapters.sqlite.release import finish_key, free_key, release_claim
-from tenure.adapters.sqlite.sending import NOTED, Entry, prepare, store
+from tenure.adapters.sqlite.sending import Parcel, prepare, store, store_as_it_is
+from tenure.adapters.sqlite.states import COMPLETED, DEAD, DELAYED, LEASED, NOTED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.lease import Lease
@@ -25,11 +26,12 @@ from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.verdict import Reason
 
-T = TypeVar("T")
+T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 
 _encode = msgspec.json.Encoder().encode
 
-_FINISH = "state = 'completed', envelope = NULL, owner = NULL, request = NULL, granted = NULL, reason = NULL"
+_FINISH = f"UPDATE message SET state = {COMPLETED}, envelope = NULL, moment = ?, finished_at = ?, result = ?"
+_ACK = f"{_FINISH} WHERE {STAND} AND extras = 0"
 
 
 class Held(NamedTuple):
@@ -39,19 +41,40 @@ class Held(NamedTuple):
     id: str
     queue: str
     extras: int
-    scope: str | None
 
 
-def ack(tx: Transaction, batch: Sequence[Ack], handoffs: Sequence[Sequence[Entry]]) -> list[Outcome]:
-    """Done. `handoffs` are those of each entry, made ready beforehand."""
-    if not any(handoffs) and _ack_at_once(tx, batch):
-        return [Outcome.DELETED] * len(batch)
-    return [_ack_one(tx, entry, entries) for entry, entries in zip(batch, handoffs, strict=True)]
+class Sheet(NamedTuple):
+    """A batch of acks, made ready before the lock is taken."""
+
+    batch: Sequence[Ack]
+    #: Of each loan: fence, owner, its rows as a list, and how many these are.
+    loans: list[tuple[int, str, str, int]]
+    #: What all of them have as their result. None: they differ.
+    result: bytes | None
+    #: By place in the batch.
+    handoffs: dict[int, Parcel]
 
 
-def prepare_handoffs(batch: Sequence[Ack], body_limit: int) -> list[list[Entry]]:
-    """Encode the hand-offs in the caller's loop."""
-    return [prepare(entry.handoffs, body_limit) if entry.handoffs else [] for entry in batch]
+def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
+    """Sort by loan, and encode the hand-offs. Runs in the caller's loop."""
+    loans: dict[tuple[int, str], list[str]] = {}
+    for entry in batch:
+        lease = entry.lease
+        loans.setdefault((lease.fence, lease.owner), []).append(row_of(lease))
+    results = {entry.result for entry in batch}
+    return Sheet(
+        batch,
+        [(fence, owner, f"[{','.join(rows)}]", len(rows)) for (fence, owner), rows in loans.items()],
+        results.pop() if len(results) == 1 else None,
+        {place: prepare(entry.handoffs, body_limit, wall) for place, entry in enumerate(batch) if entry.handoffs},
+    )
+
+
+def ack(tx: Transaction, sheet: Sheet) -> list[Outcome]:
+    """Done."""
+    if not sheet.handoffs and _ack_at_once(tx, sheet):
+        return [Outcome.DELETED] * len(sheet.batch)
+    return [_ack_one(tx, entry, sheet.handoffs.get(place)) for place, entry in enumerate(sheet.batch)]
 
 
 def nack(tx: Transaction, batch: Sequence[Nack]) -> list[Outcome]:
@@ -92,12 +115,9 @@ def dead_letter(tx: Transaction, batch: Sequence[DeadLetter]) -> list[Outcome]:
 
 def put_back(tx: Transaction, held: Held, delay_seconds: float = 0.0) -> None:
     """From leased to its old place in the queue; others may run it, so its claim is released."""
-    state, moment = ("delayed", tx.now + micros(delay_seconds)) if delay_seconds > 0 else ("ready", None)
-    tx.db.execute(
-        "UPDATE message SET state = ?, moment = ?, owner = NULL, fence = NULL, request = NULL, granted = NULL"
-        " WHERE seq = ?",
-        (state, moment, held.seq),
-    )
+    state = DELAYED if delay_seconds > 0 else READY
+    moment = tx.now + micros(max(delay_seconds, 0.0))
+    tx.db.execute("UPDATE message SET state = ?, moment = ? WHERE seq = ?", (state, moment, held.seq))
     release_claim(tx, held.id)
     tx.stirred.add(held.queue)
 
@@ -105,87 +125,79 @@ def put_back(tx: Transaction, held: Held, delay_seconds: float = 0.0) -> None:
 def bury(tx: Transaction, held: Held, owner: str | None, reason: Reason) -> None:
     """From leased to the dead letters; the key may be used again."""
     tx.db.execute(
-        "UPDATE message SET state = 'dead', moment = ?, finished_at = ?, reason = ?,"
-        " owner = NULL, fence = NULL, request = NULL, granted = NULL WHERE seq = ?",
+        f"UPDATE message SET state = {DEAD}, moment = ?, finished_at = ?, reason = ? WHERE seq = ?",
         (tx.now, tx.wall, _encode(reason), held.seq),
     )
     note.remember(tx, held.seq, Ending(tx.wall, "dead", owner, reason))
     free_key(tx, held.id)
 
 
-def _ack_at_once(tx: Transaction, batch: Sequence[Ack]) -> bool:
+def _ack_at_once(tx: Transaction, sheet: Sheet) -> bool:
     """The whole batch in few statements. False: not all of them matched, and nothing was changed."""
     tx.db.execute("SAVEPOINT at_once")
-    for piece in pieces(batch):
-        values: list[object] = [tx.now, tx.wall]
-        for entry in piece:
-            values += (*match(entry.lease), entry.result)
-        if tx.db.execute(_ack(len(piece)), values).rowcount != len(piece):
+    for fence, owner, rows, count in sheet.loans:
+        values = (tx.now, tx.wall, sheet.result, rows, fence, fence, owner)
+        if tx.db.execute(_ACK, values).rowcount != count:
             tx.db.execute("ROLLBACK TO at_once")
             tx.db.execute("RELEASE at_once")
             return False
     tx.db.execute("RELEASE at_once")
+    if sheet.result is None:
+        _keep_results(tx, sheet)
     return True
 
 
-def _ack_one(tx: Transaction, entry: Ack, handoffs: Sequence[Entry]) -> Outcome:
+def _keep_results(tx: Transaction, sheet: Sheet) -> None:
+    """Results that differ stand beside the messages: that is one statement, not one for each."""
+    for piece in pieces(sheet.batch):
+        values = [value for entry in piece for value in (int(row_of(entry.lease)), entry.result)]
+        tx.db.execute(_insert_results(len(piece)), values)
+
+
+def _ack_one(tx: Transaction, entry: Ack, handoffs: Parcel | None) -> Outcome:
     held = _find(tx, entry.lease)
     if held is None:
         return _outcome_elsewhere(tx, entry.lease)
-    tx.db.execute(
-        f"UPDATE message SET {_FINISH}, moment = ?, finished_at = ?, result = ? WHERE seq = ?",
-        (tx.now, tx.wall, entry.result, held.seq),
-    )
+    tx.db.execute(f"{_FINISH}, reason = NULL WHERE seq = ?", (tx.now, tx.wall, entry.result, held.seq))
     if held.extras & NOTED:
         note.tidy(tx, held.seq)
     finish_key(tx, held.id, entry.result)
-    _hand_off(tx, handoffs)
+    if handoffs is not None:
+        _hand_off(tx, handoffs)
     return Outcome.DELETED
 
 
-def _hand_off(tx: Transaction, entries: Sequence[Entry]) -> None:
+def _hand_off(tx: Transaction, parcel: Parcel) -> None:
     """As `send`, but nobody is there to be told of a refusal: what is refused goes to the dead letters."""
-    for entry, sent in zip(entries, store(tx, entries), strict=True):
-        if sent.refusal is not None:
-            bury_unsent(tx, entry, sent.refusal)
-
-
-def bury_unsent(tx: Transaction, entry: Entry, reason: Reason) -> None:
-    """Keep a refused hand-off where people see it."""
-    plain = msgspec.structs.replace(entry, scope=None, refusal=None, delay_seconds=0.0)
-    (sent,) = store(tx, [plain])
-    if not sent.duplicate:
-        seq: int = tx.db.execute("SELECT seq FROM message WHERE id = ?", (sent.id,)).fetchone()[0]
-        bury(tx, Held(seq, sent.id, entry.message.queue, 0, None), None, reason)
+    for entry, sent in zip(parcel.entries, store(tx, parcel), strict=True):
+        if sent.refusal is None:
+            continue
+        (kept,) = store_as_it_is(tx, entry)
+        if not kept.duplicate:
+            (seq,) = tx.db.execute("SELECT seq FROM message WHERE id = ?", (kept.id,)).fetchone()
+            bury(tx, Held(seq, kept.id, entry.message.queue, 0), None, sent.refusal)
 
 
 def _each(tx: Transaction, batch: Sequence[T], one: Callable[[T, Held], Outcome]) -> list[Outcome]:
     """`one` for every entry whose lease still stands."""
     outcomes = []
     for entry in batch:
-        lease: Lease = entry.lease  # type: ignore[attr-defined]
-        held = _find(tx, lease)
-        outcomes.append(_outcome_elsewhere(tx, lease) if held is None else one(entry, held))
+        held = _find(tx, entry.lease)
+        outcomes.append(_outcome_elsewhere(tx, entry.lease) if held is None else one(entry, held))
     return outcomes
 
 
 def _find(tx: Transaction, lease: Lease) -> Held | None:
-    row = tx.db.execute(
-        f"SELECT seq, id, queue, extras, scope FROM message WHERE {MATCH}",
-        match(lease),
-    ).fetchone()
+    row = tx.db.execute(f"SELECT seq, id, queue, extras FROM message WHERE {STANDS}", standing(lease)).fetchone()
     return None if row is None else Held(*row)
 
 
 def _outcome_elsewhere(tx: Transaction, lease: Lease) -> Outcome:
     """The lease does not stand: the message is somebody else's, or nobody's."""
     row = tx.db.execute("SELECT state FROM message WHERE id = ?", (lease.id,)).fetchone()
-    return Outcome.TAKEN_OVER if row is not None and row[0] == "leased" else Outcome.ALREADY_GONE
+    return Outcome.TAKEN_OVER if row is not None and row[0] == LEASED else Outcome.ALREADY_GONE
 
 
 @cache
-def _ack(count: int) -> str:
-    return (
-        f"UPDATE message SET {_FINISH}, moment = ?, finished_at = ?, result = entry.column5"
-        f" FROM (VALUES {placeholders(5, count)}) AS entry WHERE {MATCH_ENTRY} AND extras = 0"
-    )
+def _insert_results(count: int) -> str:
+    return f"INSERT OR REPLACE INTO outcome VALUES {placeholders(2, count)}"

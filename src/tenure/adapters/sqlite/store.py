@@ -168,7 +168,7 @@ class Store:
                 raise
         except sqlite3.Error as error:
             raise faults.translate(error, path) from error
-        self._writer = Writer(write, path, self.timeline, self.options.busy_seconds, self._wake.stir)
+        self._writer = Writer(write, path, self.timeline, self.options.busy_seconds, self._wake)
         self._reader = Reader(read, path, self.timeline)
         self._users = 0
         self._pid = os.getpid()
@@ -203,10 +203,10 @@ class Store:
         try:
             # Before anything else, as everything else changes the file.
             schema.check_owner(db, self.options.path)
-            db.execute("PRAGMA journal_mode = WAL")
+            _switch_to_wal(db, self.options.path)
             db.execute(f"PRAGMA synchronous = {self.options.synchronous}")
             db.execute("PRAGMA temp_store = MEMORY")
-            db.execute("PRAGMA cache_size = -32000")
+            db.execute("PRAGMA cache_size = -8000")
             db.execute("PRAGMA wal_autocheckpoint = 2000")
             schema.migrate(db, self.options.path)
             db.execute("BEGIN IMMEDIATE")
@@ -224,6 +224,12 @@ class Store:
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA temp_store = MEMORY")
         return db
+
+
+def _switch_to_wal(db: sqlite3.Connection, path: str) -> None:
+    """Readers and the writer do not wait for each other, and a commit is one flush."""
+    if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+        raise faults.unwritable(path, "its file system cannot share memory between processes, which SQLite needs")
 
 
 def keep_micros(options: Options) -> int:

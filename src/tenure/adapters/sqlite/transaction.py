@@ -26,8 +26,9 @@ class Transaction(View):
         #: Queues in which something became leasable, or will at a known time.
         self.stirred: set[str] = set()
 
-    def next_fence(self) -> int:
-        """A number higher than every fence given out before."""
-        self.db.execute("UPDATE meta SET value = value + 1 WHERE name = 'fence'")
-        fence: int = self.db.execute("SELECT value FROM meta WHERE name = 'fence'").fetchone()[0]
-        return fence
+    def next_fence(self, owner: str, request: str, seconds: float) -> int:
+        """Write down a loan. Its fence is higher than every one before: the newest loan is never removed."""
+        cursor = self.db.execute(
+            "INSERT INTO loan (owner, request, seconds) VALUES (?, ?, ?)", (owner, request, seconds)
+        )
+        return cursor.lastrowid or 0

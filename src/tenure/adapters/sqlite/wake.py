@@ -77,17 +77,31 @@ class Wake:
         with self._lock:
             self._waiters.get(waiter.get_loop(), {}).pop(waiter, None)
 
-    def stir(self, queues: Iterable[str]) -> None:
-        """Wake everybody who waits for one of `queues`. Called after the commit, from the writer's thread."""
-        marks = _marks(queues)
+    def rouse(self, queues: Iterable[str]) -> None:
+        """Wake everybody in this process who waits for one of `queues`. Called after the commit, by the writer."""
         with self._lock:
             loops = [loop for loop, waiters in self._waiters.items() if waiters]
-            own = {name for name, _ in self._pipes.values()}
+        if not loops:
+            return
+        marks = _marks(queues)
         for loop in loops:
             if not call_in(loop, self._rouse, loop, marks):
                 with self._lock:
                     self._waiters.pop(loop, None)
-        self._write_outside(marks, own)
+
+    def tell_others(self, queues: Iterable[str]) -> None:
+        """Wake everybody in other processes who waits for one of `queues`. Called after `rouse`."""
+        try:
+            names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}  # noqa: PTH208 - hot
+        except FileNotFoundError:
+            return
+        with self._lock:
+            names.difference_update(name for name, _ in self._pipes.values())
+        for name in self._outside.keys() - names:
+            os.close(self._outside.pop(name))
+        marks = _marks(queues)
+        for name in names:
+            self._write(name, marks)
 
     def close(self) -> None:
         """Remove the pipes."""
@@ -115,17 +129,7 @@ class Wake:
         with contextlib.suppress(BlockingIOError):
             self._rouse(loop, bytes(set(os.read(descriptor, 65536))))
 
-    def _write_outside(self, marks: bytes, own: set[str]) -> None:
-        try:
-            names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)} - own  # noqa: PTH208 - hot
-        except FileNotFoundError:
-            return
-        for name in self._outside.keys() - names:
-            os.close(self._outside.pop(name))
-        for name in names:
-            self._write_one(name, marks)
-
-    def _write_one(self, name: str, marks: bytes) -> None:
+    def _write(self, name: str, marks: bytes) -> None:
         try:
             descriptor = self._outside.get(name)
             if descriptor is None:

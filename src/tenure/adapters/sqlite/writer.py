@@ -5,18 +5,18 @@ one flush to the disk. Each call stands or falls alone, except where the file it
 of them happened, and all are told so.
 
 Gets jobs from `store.py`; the acts themselves are in `sending.py`, `lending.py` and their neighbours. After a
-commit it calls `stir`, so that those who wait for messages look again (`wake.py`).
+commit it wakes those who wait for messages (`wake.py`).
 """
 
 import sqlite3
 import threading
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.wake import Wake
 
 #: Most jobs in one transaction: bounds how long other processes wait for the lock.
 _TOGETHER = 64
@@ -36,14 +36,14 @@ class Writer:
         path: str,
         timeline: Timeline,
         busy_seconds: float,
-        stir: Callable[[set[str]], None],
+        wake: Wake,
     ) -> None:
         """`db` must be in autocommit mode and give up at once when the file is locked."""
         self._db = db
         self._path = path
         self._timeline = timeline
         self._busy_seconds = busy_seconds
-        self._stir = stir
+        self._wake = wake
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._outstanding = 0
@@ -110,9 +110,13 @@ class Writer:
             told = faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
             for job in jobs:
                 job.error = job.error or told
+        # Those who wait in this process are told first: whoever begins to wait after its own call has returned
+        # must not be woken by that very call.
+        if stirred:
+            self._wake.rouse(stirred)
         deliver(jobs)
         if stirred:
-            self._stir(stirred)
+            self._wake.tell_others(stirred)
 
     def _peek(self, jobs: list[Job]) -> list[Job]:
         """Answer what needs no write lock. Those that remain do.

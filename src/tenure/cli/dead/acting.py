@@ -112,13 +112,18 @@ async def _choose(app: Tenure, choice: Choice) -> tuple[list[str], str]:
 
 
 def _ask(act: _Act, number: int) -> None:
-    if not sys.stdin.isatty():
+    if not _is_watched():
         many = plural(number, "message")
         msg = f"{many} would be {act.past}, and nobody is there to ask: add --yes; nothing was changed"
         raise NotConfirmed(msg)
     click.echo(act.warning, err=True)
     if not click.confirm(f"{act.verb.capitalize()} {number}?", err=True):
         raise NotConfirmed("not confirmed; nothing was changed")
+
+
+def _is_watched() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty()
 
 
 async def _carry_out(app: Tenure, act: _Act, ids: Sequence[str]) -> list[str]:

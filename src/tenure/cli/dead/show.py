@@ -1,6 +1,7 @@
 """`tenure dead show`: everything that is known about one message, its bytes included."""
 
 import base64
+import textwrap
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +83,8 @@ def _say(out: "Console", record: Record, seen: Seen | None) -> None:
     rows.add_row("finished", _time(record.finished_at))
     rows.add_row(
         "counters",
-        f"{counters.deliveries} deliveries, {counters.attempts} failed attempts, "
-        f"{counters.crashes} crashes, {counters.lost} lost leases",
+        f"delivered {counters.deliveries}×, failed {counters.attempts}×, "
+        f"crashed {counters.crashes}×, lost {counters.lost}×",
     )
     if seen is not None and seen.message is not None:
         message = seen.message
@@ -120,27 +121,27 @@ def _last_traceback(record: Record) -> str:
 
 
 def _say_traceback(out: "Console", traceback: str) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
     if traceback:
         out.print("\n[bold]what the handler raised[/]")
-        out.print(Padding(Text(traceback.rstrip()), (0, 0, 0, 2)))
+        _say_indented(out, traceback)
 
 
 def _say_body(out: "Console", seen: Seen | None) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
     if seen is None:
         return
     if seen.message is None:
-        out.print(f"\n[bold]raw bytes[/] ({len(seen.browsed.envelope):,}; {seen.unreadable})")
-        out.print(Padding(Text(repr(seen.browsed.envelope)), (0, 0, 0, 2)))
+        raw = seen.browsed.envelope
+        out.print(f"\n[bold]raw bytes[/] ({len(raw):,})")
+        _say_indented(out, f"{seen.unreadable}\n{raw!r}")
         return
     out.print("\n[bold]body[/]")
-    body = msgspec.json.format(bytes(seen.message.body), indent=2).decode()
-    out.print(Padding(Text(body), (0, 0, 0, 2)))
+    _say_indented(out, msgspec.json.format(bytes(seen.message.body), indent=2).decode())
+
+
+def _say_indented(out: "Console", text: str) -> None:
+    from rich.text import Text
+
+    out.print(Text(textwrap.indent(text.rstrip(), "  ")))
 
 
 def _time(wall: float | None) -> str:

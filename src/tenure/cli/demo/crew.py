@@ -67,9 +67,8 @@ class Crew:
 
     async def run(self) -> None:
         """Keep all of them running until `stop`."""
-        async with asyncio.TaskGroup() as group:
-            for member in self.members:
-                group.create_task(self._keep(member))
+        # Not a task group: what a member raises is raised as it is, for people to read.
+        await asyncio.gather(*(self._keep(member) for member in self.members))
 
     def kill(self, member: Member) -> None:
         """End it with kill -9."""

@@ -44,6 +44,11 @@ class Glance(msgspec.Struct, frozen=True):
         return sum((d.ready or 0) + (d.delayed or 0) + (d.leased or 0) for d in self.depths)
 
     @property
+    def dead(self) -> int:
+        """Dead letters."""
+        return sum(depth.dead or 0 for depth in self.depths)
+
+    @property
     def leased(self) -> int:
         """Messages that somebody works on."""
         return sum(depth.leased or 0 for depth in self.depths)

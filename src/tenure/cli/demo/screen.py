@@ -29,7 +29,7 @@ from tenure.cli.output import count, plural
 _FRAME_LINES = 10
 _WIDE = 100
 _BAR = 14
-_WIDTHS = {"pid": 8, "queue": 7, "worker": 8, "task": 9, "left": 6, "message is": 10, "done": 4, "away": 5}
+_WIDTHS = {"pid": 7, "queue": 7, "worker": 8, "task": 9, "left": 6, "message is": 10, "done": 4, "away": 5}
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def draw(scene: Scene, width: int, height: int) -> RenderableType:
 
 def _title(scene: Scene) -> RenderableType:
     time = _minutes(scene.elapsed_seconds)
-    if scene.duration_seconds is not None:
+    if scene.duration_seconds is not None and scene.elapsed_seconds <= scene.duration_seconds:
         time += f" of {_minutes(scene.duration_seconds)}"
     left = Text.assemble((" Tenure demo", "bold"), (f"   {scene.phase}", "dim"))
     return _edges(left, Text(f"{time} ", style="bold"))
@@ -84,7 +84,7 @@ def _figures(scene: Scene) -> RenderableType:
         ("sent", scene.sent, ""),
         ("completed", counts["completed"], "green"),
         ("retried", counts["retried"], "yellow"),
-        ("dead", counts["dead"] + counts["move_to_dlq"], "red"),
+        ("dead", scene.glance.dead, "red"),
         ("recognised", scene.recognised, "cyan"),
     )
     right = _pairs(("effects twice", scene.doubled, "bold red" if scene.doubled else "green"))
@@ -121,9 +121,9 @@ def _worker(member: Member, scene: Scene) -> list[Text]:
     if member.has_stopped:
         style, pid = "dim", "stopped"
     elif member.pid is None or member.is_being_killed:
-        style, pid = "red", member.last_end or "starting"
+        style, pid = "red", member.last_end or "joining"
     elif member.pid not in scene.glance.alive:
-        style, pid = "yellow", "starting"
+        style, pid = "yellow", "joining"
     else:
         style, pid = "green", str(member.pid)
     return [Text(member.name), Text(pid, style=style), Text(str(member.starts)), _figure(holds, "blue"), _back(kill)]
@@ -177,9 +177,8 @@ def summary(board: Board, crew: Crew, recognised: int, reckoning: Reckoning) -> 
         told.append(f"kill -9 ended a worker {_times(len(board.kills))}{times}")
     alone = board.reasons["crashed_alone"]
     if crew.crashes or alone:
-        told.append(
-            f"explode took {plural(crew.crashes, 'worker')} down, then ran alone: {plural(alone, 'dead letter')}"
-        )
+        end = f", then ran alone: {plural(alone, 'dead letter')}" if alone else ""
+        told.append(f"explode took {plural(crew.crashes, 'worker')} down{end}")
     completed, dead = board.by_task["transcode", "completed"], board.by_task["fax", "dead"]
     lost = plural(board.counts["lease_lost"], "lease")
     told.append(f"transcode ran three times its lease, {_times(completed)}; {lost} lost")
@@ -187,7 +186,8 @@ def summary(board: Board, crew: Crew, recognised: int, reckoning: Reckoning) -> 
     told.append(f"notify failed twice, then succeeded, {recovered}; fax never did: {plural(dead, 'dead letter')}")
     told.append(f"{plural(recognised, 'repeated submit')} recognised by key")
     repeated = plural(reckoning.effects_skipped, "repeated run")
-    told.append(f"{plural(reckoning.effects, 'effect')} done once; {repeated} found it done")
+    twice = reckoning.duplicates or "none"
+    told.append(f"{plural(reckoning.effects, 'effect')}, {twice} of them twice; {repeated} found theirs done")
     return told
 
 
@@ -196,7 +196,7 @@ def progress_line(scene: Scene) -> str:
     board = scene.board
     line = (
         f"{scene.elapsed_seconds:5.1f} s  {scene.phase}: sent {scene.sent} · completed {board.counts['completed']} · "
-        f"leased {scene.glance.leased} · dead {board.counts['dead'] + board.counts['move_to_dlq']}"
+        f"leased {scene.glance.leased} · dead {scene.glance.dead}"
     )
     if board.kills:
         back = board.recoveries
@@ -218,8 +218,8 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Table:
 
 def _side_by_side(left: Table, right: Table) -> Table:
     grid = Table.grid(expand=True)
+    grid.add_column(ratio=1)
     grid.add_column()
-    grid.add_column(justify="right")
     grid.add_row(_indent(left), right)
     return grid
 

@@ -19,6 +19,7 @@ from tenure.cli.demo.reckoning import Reckoning, reckon
 from tenure.cli.demo.screen import Scene
 from tenure.cli.demo.tasks import build, effects_in
 from tenure.cli.demo.traffic import Traffic
+from tenure.errors import BrokerUnavailable
 
 _FRAME_SECONDS = 0.25
 _EFFECTS_SECONDS = 1.0
@@ -35,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
     duration_seconds: float | None
     rate: float
     workers: int
-    drain_seconds: float = 30.0
+    drain_seconds: float = 60.0
     #: After Ctrl-C people want to leave: less patience.
     drain_interrupted_seconds: float = 7.0
 
@@ -186,7 +187,8 @@ class Stage:
             if self._clock.monotonic() >= next_effects:
                 next_effects = self._clock.monotonic() + _EFFECTS_SECONDS
                 self._doubled = self._effects.doubled()
-            await self._look()
+            with contextlib.suppress(BrokerUnavailable):  # busy for a moment: the next look will tell
+                await self._look()
             self._show.update(self._scene())
             await asyncio.sleep(_FRAME_SECONDS)
 

@@ -52,7 +52,7 @@ class Fault:
         return inner if issubclass(self.kind, HonestBroker) else HonestState(inner, self.kind(inner, clock))
 
 
-def _faults(*modules: Any) -> tuple[Fault, ...]:  # noqa: ANN401 - modules have no better type
+def _faults(*modules: Any) -> tuple[Fault, ...]:
     """Every class in `modules` that says who should catch it."""
     kinds = (value for module in modules for value in vars(module).values())
     return tuple(Fault(kind) for kind in kinds if isinstance(kind, type) and kind.__dict__.get("caught_by"))

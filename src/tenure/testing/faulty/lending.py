@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Broker
+from tenure.broker import Broker, Swept
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -112,6 +112,11 @@ class ForgetsPresence(Translating):
 
     caught_by = ("Returning",)
 
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Under both names."""
+        await self.inner.retire(owner, crashed=crashed)
+        return await self.inner.retire(f"{owner}~", crashed=crashed)
+
     def asked(self, request: LeaseRequest) -> LeaseRequest:
         """Under a name that nobody knows."""
         return msgspec.structs.replace(request, owner=f"{request.owner}~")
@@ -119,6 +124,25 @@ class ForgetsPresence(Translating):
     def shown(self, lease: Lease) -> Lease:
         """Under the name that was asked for."""
         return msgspec.structs.replace(lease, owner=lease.owner.removesuffix("~"))
+
+
+class ReturnsBehindTheBacklog(HonestBroker):
+    """Lends what came back after everything that never was lent."""
+
+    caught_by = ("Priority",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was lent yet."""
+        super().__init__(inner, clock)
+        self.lent: set[str] = set()
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """The new ones first."""
+        everything = await self.inner.lease(msgspec.structs.replace(request, want=1000))
+        everything.sort(key=lambda lease: lease.id in self.lent)
+        await self.inner.give_back([GiveBack(one) for one in everything[request.want :]])
+        self.lent |= {one.id for one in everything[: request.want]}
+        return everything[: request.want]
 
 
 class StarvesLowPriorities(HonestBroker):
@@ -178,6 +202,39 @@ class HeldForgetsRequests(HonestBroker):
         """Everything."""
         del request_id
         return await self.inner.held(owner)
+
+
+class HeldForgetsLeases(HonestBroker):
+    """Cannot say what it lent, so that a lost reply leaves messages held by nobody."""
+
+    caught_by = ("Lending",)
+
+    async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
+        """Nothing."""
+        del owner, request_id
+        return []
+
+
+class TellsALaterDeadline(HonestBroker):
+    """Starts the local clock when the answer arrives, not when the question left."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """A second late."""
+        leases = await self.inner.lease(request)
+        return [msgspec.structs.replace(one, deadline=one.deadline + 1.0) for one in leases]
+
+
+class PromisesWhatItCannotKeep(HonestBroker):
+    """Tells the seconds that were asked for, whatever it granted."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """As you wish."""
+        leases = await self.inner.lease(request)
+        return [msgspec.structs.replace(one, seconds=request.seconds) for one in leases]
 
 
 class OneQueueHidesTheOthers(HonestBroker):

@@ -68,6 +68,16 @@ class HealthyLeasesHideOverdueOnes(HonestBroker):
         return await self.inner.sweep(msgspec.structs.replace(request, limit=0))
 
 
+class AdoptsInSilence(HonestBroker):
+    """Does not say that it found a lease without a deadline."""
+
+    caught_by = ("Returning",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Not a word."""
+        return msgspec.structs.replace(await self.inner.sweep(request), adopted=())
+
+
 class IgnoresTheSweepLimit(HonestBroker):
     """Returns everything at once."""
 

@@ -96,9 +96,9 @@ class Rewriting(HonestBroker):
     """Not a fault yet: stores another message than was sent, and lends the envelope that was sent."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Remember what was really sent."""
+        """Remember what was really sent, by what was stored instead."""
         super().__init__(inner, clock)
-        self.envelopes: dict[str, bytes] = {}
+        self.envelopes: dict[bytes, bytes] = {}
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
         """What is stored instead."""
@@ -106,14 +106,15 @@ class Rewriting(HonestBroker):
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store something else."""
-        for outgoing in batch:
-            self.envelopes.setdefault(outgoing.message.id, encode(outgoing.message))
-        return await self.inner.send([self.rewritten(one) for one in batch])
+        rewritten = [self.rewritten(one) for one in batch]
+        pairs = zip(rewritten, batch, strict=True)
+        self.envelopes |= {encode(new.message): encode(old.message) for new, old in pairs}
+        return await self.inner.send(rewritten)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend what was sent."""
         return [
-            msgspec.structs.replace(one, envelope=self.envelopes[one.id]) if one.id in self.envelopes else one
+            msgspec.structs.replace(one, envelope=self.envelopes.get(one.envelope, one.envelope))
             for one in await self.inner.lease(request)
         ]
 

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Browsed, Depth
+from tenure.broker import Broker, Browsed, Depth
+from tenure.envelope import decode, encode
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters, MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.faulty.lending import Remembering
 from tenure.testing.virtual import VirtualClock
-from tenure.broker import Broker
-from tenure.envelope import decode, encode
 from tenure.verdict import Reason
 
 
@@ -84,6 +83,29 @@ class SaysDeletedToEverybody(HonestBroker):
         """200 OK."""
         await self.inner.ack(batch)
         return [Settlement(Outcome.DELETED) for _ in batch]
+
+
+class SaysNothingIsTakenOver(HonestBroker):
+    """Does not say that somebody else holds the message now."""
+
+    caught_by = ("Fencing",)
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Gone is gone."""
+        return [
+            Settlement(Outcome.ALREADY_GONE) if one.outcome == Outcome.TAKEN_OVER else one
+            for one in await self.inner.ack(batch)
+        ]
+
+
+class LosesResults(HonestBroker):
+    """Acks, and forgets the result."""
+
+    caught_by = ("Settling",)
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Without it."""
+        return await self.inner.ack([msgspec.structs.replace(one, result=b"") for one in batch])
 
 
 class CountsGiveBacks(HonestBroker):
@@ -185,11 +207,22 @@ class RedriveKeepsTheGeneration(HonestBroker):
         """The same generation for ever."""
         return [self._first(lease) for lease in await self.inner.lease(request)]
 
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was redriven yet."""
+        super().__init__(inner, clock)
+        self.redriven: set[str] = set()
+
+    async def redrive(self, ids: Sequence[str]) -> list[str]:
+        """Remember which."""
+        moved = await self.inner.redrive(ids)
+        self.redriven |= set(moved)
+        return moved
+
     def _first(self, lease: Lease) -> Lease:
-        message = decode(lease.envelope)
-        if message.generation not in {1, 2}:
+        if lease.id not in self.redriven:
             return lease
-        return msgspec.structs.replace(lease, envelope=encode(msgspec.structs.replace(message, generation=0)))
+        first = msgspec.structs.replace(decode(lease.envelope), generation=0)
+        return msgspec.structs.replace(lease, envelope=encode(first))
 
 
 class RedriveKeepsTheCounters(HonestBroker):

@@ -8,7 +8,7 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Done, Fresh, Running, Scope,
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
 from tenure.owner import DeadOwner, Owner
-from tenure.record import Record
+from tenure.record import Progress, Record
 from tenure.state import State
 from tenure.testing.faulty.honest import HonestJournal, HonestLedger, HonestRecords, HonestRoster
 from tenure.testing.virtual import VirtualClock
@@ -101,6 +101,96 @@ class NeverTakesOver(_RememberingLedger):
         return await super().claim(batch)
 
 
+class KeepsTheClaimsOfTheDead(_RememberingLedger):
+    """Waits for the end of a claim although its owner is retired."""
+
+    caught_by = ("Ledger", "Retiring")
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Nothing was claimed yet."""
+        super().__init__(inner, clock)
+        self.until: dict[Scope, float] = {}
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Whose claim has not lapsed keeps it."""
+        before = dict(self.latest)
+        now = self.clock.monotonic()
+        answers: list[ClaimAnswer] = []
+        for answer in await super().claim(batch):
+            if isinstance(answer, Fresh):
+                scope = answer.token.scope
+                if self.until.get(scope, 0.0) >= now:
+                    await self.inner.release([answer.token])
+                    answers.append(Running(before[scope].owner, self.until[scope] - now))
+                    continue
+                self.until[scope] = now + answer.token.seconds
+            answers.append(answer)
+        return answers
+
+    async def renew(self, tokens: Sequence[Token]) -> list[bool]:
+        """Note the new end."""
+        renewed = await self.inner.renew(tokens)
+        now = self.clock.monotonic()
+        self.until |= {one.scope: now + one.seconds for one, done in zip(tokens, renewed, strict=True) if done}
+        return renewed
+
+    async def release(self, tokens: Sequence[Token]) -> list[bool]:
+        """Over."""
+        released = await self.inner.release(tokens)
+        self._end([one.scope for one, done in zip(tokens, released, strict=True) if done])
+        return released
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        """Over."""
+        sealed = await self.inner.seal(batch)
+        self._end([one.token.scope for one, done in zip(batch, sealed, strict=True) if done])
+        return sealed
+
+    async def forget(self, scopes: Sequence[Scope]) -> None:
+        """Over."""
+        await self.inner.forget(scopes)
+        self._end(scopes)
+
+    def _end(self, scopes: Sequence[Scope]) -> None:
+        for scope in scopes:
+            self.until.pop(scope, None)
+
+
+class ClaimFenceStandsStill(HonestLedger):
+    """Gives each claim of a scope the same fence."""
+
+    caught_by = ("Ledger",)
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Always the first."""
+        answers = await self.inner.claim(batch)
+        return [
+            Fresh(msgspec.structs.replace(one.token, fence=1)) if isinstance(one, Fresh) else one for one in answers
+        ]
+
+
+class DoneForAnHour(HonestLedger):
+    """Forgets what is done after an hour."""
+
+    caught_by = ("Ledger",)
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Nothing is done yet."""
+        super().__init__(inner, clock)
+        self.done: dict[Scope, float] = {}
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        """Note when."""
+        self.done |= {one.token.scope: self.clock.monotonic() for one in batch}
+        return await self.inner.seal(batch)
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Clean up first."""
+        limit = self.clock.monotonic() - 3600.0
+        await self.inner.forget([scope for scope, at in self.done.items() if at < limit])
+        return await self.inner.claim(batch)
+
+
 class RenewDoesNothing(HonestLedger):
     """Says that the claim goes on, and lets it end."""
 
@@ -118,9 +208,7 @@ class IgnoresTheGeneration(HonestLedger):
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
         """All one."""
-        first = [
-            msgspec.structs.replace(one, scope=msgspec.structs.replace(one.scope, generation=0)) for one in batch
-        ]
+        first = [msgspec.structs.replace(one, scope=msgspec.structs.replace(one.scope, generation=0)) for one in batch]
         return await self.inner.claim(first)
 
 
@@ -172,6 +260,17 @@ class KeepsCheckpointsOfAnyone(HonestRecords):
     async def load_checkpoint(self, id: str) -> bytes | None:
         """Whoever wrote it."""
         return self.kept.get(id)
+
+
+class TakesProgressFromAnyone(HonestRecords):
+    """Lets a stale holder say how far it is."""
+
+    caught_by = ("Records",)
+
+    async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
+        """Thank you."""
+        await self.inner.progress(batch)
+        return [True for _ in batch]
 
 
 class ForgetsCheckpointsOnFailure(HonestRecords):

@@ -31,9 +31,7 @@ class TouchAdds(HonestBroker):
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """As seed 004 had it."""
         now = self.clock.monotonic()
-        longer = [
-            msgspec.structs.replace(one, seconds=one.seconds + max(0.0, one.remaining(now))) for one in leases
-        ]
+        longer = [msgspec.structs.replace(one, seconds=one.seconds + max(0.0, one.remaining(now))) for one in leases]
         touched = await self.inner.touch(longer)
         return [msgspec.structs.replace(new, seconds=old.seconds) for new, old in zip(touched, leases, strict=True)]
 
@@ -86,7 +84,8 @@ class TouchStealsBack(Remembering):
             for new, old in zip(touched, leases, strict=True)
             if new.state == LeaseState.HELD and (new.owner, new.fence) != (old.owner, old.fence)
         }
-        return [msgspec.structs.replace(old, state=new.state) for new, old in zip(touched, leases, strict=True)]
+        pairs = zip(touched, leases, strict=True)
+        return [msgspec.structs.replace(new, owner=old.owner, fence=old.fence) for new, old in pairs]
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """The thief may, the one it was stolen from may not."""

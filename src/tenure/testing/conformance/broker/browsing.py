@@ -24,6 +24,7 @@ class Browsing:
         ):
             assert len(page) <= 3
             seen += page
+            assert len(seen) <= len(messages), "the pages repeat what was seen"
         assert [one.id for one in seen] == [message.id for message in messages]
 
     async def test_each_state_is_shown_apart(self, harness: Harness) -> None:

@@ -65,11 +65,11 @@ class DeadLetters:
         assert (browsed.id, browsed.envelope) == (lease.id, lease.envelope)
 
     async def test_a_history_keeps_the_latest_endings_oldest_first(self, harness: Harness) -> None:
-        await harness.put()
+        message = await harness.put()
         for number in range(HISTORY_LIMIT + 5):
             lease = await harness.lease_one(harness.stranger())
             await harness.broker.nack([Nack(lease, 0.0, Reason("handler_error", f"failure {number}"))])
-        history = (await harness.record(lease.id)).history
+        history = (await harness.record(message.id)).history
         texts = [ending.reason.text for ending in history if ending.reason is not None]
         assert texts == [f"failure {number}" for number in range(5, HISTORY_LIMIT + 5)]
 

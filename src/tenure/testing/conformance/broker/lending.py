@@ -74,9 +74,10 @@ class Lending:
 
         async def drain(number: int) -> list[str]:
             broker = second if number % 2 else harness.broker
-            owner, lent = harness.stranger(), []
+            owner, lent = harness.stranger(), list[str]()
             while batch := await broker.lease(harness.request(owner, 3)):
                 lent += [lease.id for lease in batch]
+                assert len(lent) <= len(messages), "more was lent than there is"
             return lent
 
         lent = await asyncio.gather(*(drain(number) for number in range(LEASERS)))
@@ -147,9 +148,7 @@ class Lending:
         lost = await harness.lease(owner, 2, request_id="the-lost-one")
         await harness.lease(owner, 1, request_id="another")
         found = await harness.broker.held(owner, "the-lost-one")
-        assert sorted((lease.id, lease.fence) for lease in found) == sorted(
-            (lease.id, lease.fence) for lease in lost
-        )
+        assert sorted((lease.id, lease.fence) for lease in found) == sorted((lease.id, lease.fence) for lease in lost)
         settlements = await harness.broker.ack([Ack(lease) for lease in found])
         assert [settlement.outcome for settlement in settlements] == [Outcome.DELETED] * 2
 

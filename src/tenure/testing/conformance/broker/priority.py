@@ -1,5 +1,7 @@
 """Order: highest priority first within the stated fairness, first come first served, returned before backlog."""
 
+import itertools
+
 from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.owner import Owner
@@ -48,9 +50,9 @@ class Priority:
             await harness.put(priority=priority)
         lent = await _priorities(harness, 10)
         # One may have been taken out of turn, for fairness.
-        descents = sum(1 for before, after in zip(lent, lent[1:], strict=False) if after > before)
+        out_of_turn = sum(1 for before, after in itertools.pairwise(lent) if after > before)
         assert sorted(lent) == list(range(10))
-        assert descents <= (0 if harness.traits.fairness is None else 1)
+        assert out_of_turn <= (0 if harness.traits.fairness is None else 1)
 
     async def test_a_lower_priority_is_not_starved(self, harness: Harness) -> None:
         fairness = _fairness(harness)
@@ -70,8 +72,8 @@ class Priority:
         fairness = _fairness(harness)
         await harness.put_many(fairness, priority=LOW)
         await harness.put_many(fairness * 5, priority=HIGH)
-        owner, lent = harness.stranger(), []
-        while len(lent) < fairness * 4:
+        owner, lent = harness.stranger(), list[int]()
+        for _ in range(fairness):
             lent += [_priority(lease) for lease in await harness.lease(owner, 4)]
         assert 3 <= lent.count(LOW) <= 5
 

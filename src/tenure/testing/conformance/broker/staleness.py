@@ -24,12 +24,10 @@ class Stale(msgspec.Struct, frozen=True):
 async def all_kinds(harness: Harness) -> list[Stale]:
     """One stale lease of each kind, each of another message in another queue."""
     harness.need("receipts_fence")
-    return [
-        Stale(how, *await make(harness, f"stale-{number}")) for number, (how, make) in enumerate(_KINDS.items())
-    ]
+    return [Stale(how, *await make(harness, f"stale-{number}")) for number, (how, make) in enumerate(_KINDS.items())]
 
 
-async def unchanged(harness: Harness, stale: Stale, act: Callable[[Lease], Awaitable[Any]]) -> Any:  # noqa: ANN401
+async def unchanged(harness: Harness, stale: Stale, act: Callable[[Lease], Awaitable[Any]]) -> Any:
     """Do `act` with the stale lease, and check that nothing at all came of it; what it answered."""
     before = await harness.state.records.get(stale.lease.id)
     answer = await act(stale.lease)

@@ -1,7 +1,7 @@
 """Waiting: a waiter wakes soon after there is something to lease, and not before."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from tenure.settlement import GiveBack, Nack
 from tenure.testing.harness import BROKEN, QUEUE, Harness
@@ -32,7 +32,7 @@ class Waiting:
         assert await _took(harness, harness.broker.wait([QUEUE], 20.0)) >= 20.0
 
     async def test_a_send_wakes(self, harness: Harness) -> None:
-        assert await _woken_by(harness, harness.put()) <= WAKING_SECONDS
+        assert await _woken_by(harness, harness.put) <= WAKING_SECONDS
 
     async def test_a_send_over_another_connection_wakes(self, harness: Harness) -> None:
         second = await harness.second()
@@ -54,22 +54,22 @@ class Waiting:
         assert (await harness.lease_one(harness.stranger())).id == message.id
 
     async def test_a_delayed_send_while_somebody_waits_wakes_when_it_is_due(self, harness: Harness) -> None:
-        took = await _woken_by(harness, harness.put(delay_seconds=50.0))
+        took = await _woken_by(harness, lambda: harness.put(delay_seconds=50.0))
         assert took <= 50.0 + WAKING_SECONDS
 
     async def test_a_message_given_back_wakes(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        assert await _woken_by(harness, harness.broker.give_back([GiveBack(lease)])) <= WAKING_SECONDS
+        assert await _woken_by(harness, lambda: harness.broker.give_back([GiveBack(lease)])) <= WAKING_SECONDS
 
     async def test_a_message_that_failed_wakes_when_it_is_due(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        took = await _woken_by(harness, harness.broker.nack([Nack(lease, 5.0, BROKEN)]))
+        took = await _woken_by(harness, lambda: harness.broker.nack([Nack(lease, 5.0, BROKEN)]))
         assert took <= 5.0 + WAKING_SECONDS
 
     async def test_a_retirement_wakes(self, harness: Harness) -> None:
         owner = await harness.owner()
         await harness.leased(owner, seconds=3600.0)
-        assert await _woken_by(harness, harness.broker.retire(owner.id, crashed=True)) <= WAKING_SECONDS
+        assert await _woken_by(harness, lambda: harness.broker.retire(owner.id, crashed=True)) <= WAKING_SECONDS
 
     async def test_a_sweep_that_returned_something_wakes(self, harness: Harness) -> None:
         await harness.leased(harness.stranger())
@@ -100,10 +100,10 @@ async def _took(harness: Harness, act: Awaitable[object]) -> float:
     return harness.clock.monotonic() - before
 
 
-async def _woken_by(harness: Harness, act: Awaitable[object]) -> float:
+async def _woken_by(harness: Harness, act: Callable[[], Awaitable[object]]) -> float:
     """How long after `act` a waiter woke that had been waiting for half a minute."""
     waiter = asyncio.create_task(harness.broker.wait([QUEUE], LONG))
     await asyncio.sleep(29.0)
     assert not waiter.done(), "it woke although there was nothing to lease"
-    await act
+    await act()
     return await _took(harness, waiter)

@@ -52,6 +52,7 @@ class Journal:
         place = 0
         while page := await harness.state.journal.read(after=place, limit=4):
             assert len(page) <= 4
+            assert page[0].seq > place, "the page repeats what was read"
             names += [one.event.message_id for one in page]
             place = page[-1].seq
         assert names == [str(number) for number in range(10)]

@@ -1,6 +1,7 @@
 """The ledger: one runner at a time for each scope, done is done, and only the token's holder is heard."""
 
 import asyncio
+import contextlib
 
 import msgspec
 
@@ -15,6 +16,7 @@ from tenure.claim import (
     Seal,
     Token,
 )
+from tenure.errors import OwnerRetired
 from tenure.message import Outgoing
 from tenure.testing.harness import QUEUE, TASK, Harness
 
@@ -186,6 +188,18 @@ class Ledger:
         assert await _ask(harness, "two/1", id="b", digest="other") == Conflict("a")
         assert await _ask(harness, "two/1") == Done(b"42")
 
+    async def test_another_payload_under_a_running_key_is_a_conflict(self, harness: Harness) -> None:
+        token = await _claimed(harness, "one/1")
+        assert await _ask(harness, "two/1", id="b", digest="other") == Conflict("a")
+        assert await harness.state.ledger.renew([token]) == [True]
+
+    async def test_a_retired_owner_is_granted_nothing(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=True)
+        with contextlib.suppress(OwnerRetired):
+            assert not isinstance(await _ask(harness, owner.id), Fresh)
+        assert isinstance(await _ask(harness, "two/1"), Fresh)
+
     async def test_a_key_that_is_forgotten_is_free(self, harness: Harness) -> None:
         token = await _claimed(harness, "one/1")
         await harness.state.ledger.seal([Seal(token, b"42")])
@@ -211,7 +225,7 @@ class Ledger:
         await ledger.forget([])
 
 
-def _request(  # noqa: PLR0913 - the fields of a ClaimRequest, with defaults
+def _request(
     harness: Harness,
     owner: str,
     *,

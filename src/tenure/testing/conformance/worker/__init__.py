@@ -1,0 +1,41 @@
+"""The second tier: the real worker over a broker and a state.
+
+    completing   each message once, within the slots
+    failing      retries, dead letters, bad input, `max_hold`
+    holding      leases that outlive, are lost, or belong to a worker that froze or died
+    repeating    what the outbox must be able to say twice
+    outages      broker or ledger away, answers lost
+    stopping     the graceful end
+    keys         done is done, and one at a time
+    contexts     hand-offs, checkpoints, progress, one effect
+    suspects     who may have killed their workers run alone
+    crashpoints  killed before and after every single call
+
+Every promise of the first tier is a promise about calls; these are the promises to a user.
+"""
+
+from tenure.testing.conformance.runner import Suite
+from tenure.testing.conformance.worker.completing import Completing
+from tenure.testing.conformance.worker.contexts import Contexts
+from tenure.testing.conformance.worker.crashpoints import CrashPoints
+from tenure.testing.conformance.worker.failing import Failing
+from tenure.testing.conformance.worker.holding import Holding
+from tenure.testing.conformance.worker.keys import WorkerKeys
+from tenure.testing.conformance.worker.outages import Outages
+from tenure.testing.conformance.worker.repeating import Repeating
+from tenure.testing.conformance.worker.stopping import Stopping
+from tenure.testing.conformance.worker.suspects import Suspects
+
+#: In the order in which a message lives, and then dies.
+WORKER_SUITES: tuple[Suite, ...] = (
+    Completing,
+    Failing,
+    Contexts,
+    WorkerKeys,
+    Holding,
+    Stopping,
+    Repeating,
+    Outages,
+    Suspects,
+    CrashPoints,
+)

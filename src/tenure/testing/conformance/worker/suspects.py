@@ -1,0 +1,120 @@
+"""Suspects: a message that was there when two workers died runs alone; only a crash there is its own.
+
+Child processes are real; here their place is taken by something that says who was asked to run what, so that
+the rule can be tested in virtual time.
+"""
+
+import asyncio
+from typing import Any
+
+from tenure.clock import Clock
+from tenure.context import Link
+from tenure.message import MessageState
+from tenure.runtime.children import ChildDied
+from tenure.runtime.delivery import Delivery
+from tenure.testing.harness import Harness
+from tenure.testing.workers import Stage
+from tenure.verdict import Completed
+
+SIGSEGV = 11
+
+
+class _Pool:
+    """Stands for a pool of child processes."""
+
+    #: What ran in a child: the name of the pool, and the message.
+    ran: list[tuple[str, str]]
+    deadly: set[str]
+
+    def __init__(self, _locate: object, *, most: int, clock: Clock, name: str, reuse: bool = True) -> None:
+        self._name = name
+        self._alone = not reuse
+        self._clock = clock
+
+    async def run(self, delivery: Delivery, _link: Link) -> Completed:
+        await asyncio.sleep(1)
+        self.ran.append((self._name if self._alone else "not alone", delivery.id))
+        if delivery.id in self.deadly:
+            raise ChildDied(-SIGSEGV, alone=True)
+        return Completed(b'"alone"')
+
+    async def close(self) -> None: ...
+
+
+def _pool() -> type[_Pool]:
+    """A class of its own for each test."""
+
+    class Pool(_Pool):
+        ran: list[tuple[str, str]] = []  # noqa: RUF012 - made anew by each call
+        deadly: set[str] = set()  # noqa: RUF012
+
+    return Pool
+
+
+class Suspects:
+    """No innocent victims."""
+
+    async def test_after_two_crashes_it_runs_alone(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, runs = await _killed_twice(stage, pool)
+            assert len(runs) == 2
+            await stage.start(children=pool)
+            record = await stage.ended(id)
+            assert (record.state, record.result) == (MessageState.COMPLETED, b'"alone"')
+            assert pool.ran == [("solo", id)]
+            assert len(runs) == 2, "a suspect ran in the worker itself"
+
+    async def test_after_one_crash_it_runs_as_ever(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, runs = await _killed_twice(stage, pool, times=1)
+            await stage.start(children=pool)
+            assert (await stage.ended(id)).state is MessageState.COMPLETED
+            assert (len(runs), pool.ran) == (2, [])
+
+    async def test_a_crash_alone_ends_with_the_dead_letters_and_names_the_signal(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, _ = await _killed_twice(stage, pool)
+            pool.deadly.add(id)
+            actor = await stage.start(children=pool)
+            record = await stage.ended(id)
+            assert record.state is MessageState.DEAD
+            assert record.reason is not None
+            assert record.reason.code == "crashed_alone"
+            assert "SIGSEGV" in record.reason.text
+            await asyncio.sleep(2 * harness.lease_seconds)
+            assert pool.ran == [("solo", id)]
+            assert actor.counts["dead"] == 1
+
+    async def test_bystanders_of_a_crash_are_never_blamed(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, _ = await _killed_twice(stage, pool, bystanders=5)
+            pool.deadly.add(id)
+            await stage.start(children=pool)
+            await stage.settled()
+            depth = await harness.depth()
+            assert depth.dead == 1
+            assert (await harness.record(id)).state is MessageState.DEAD
+            assert len(pool.ran) == 6
+
+
+async def _killed_twice(stage: Stage, pool: Any, *, bystanders: int = 0, times: int = 2) -> tuple[str, list[None]]:
+    """A message whose worker was killed so often while it ran, and its runs so far."""
+    runs: list[None] = []
+
+    @stage.task(max_attempts=1)
+    async def work() -> None:
+        runs.append(None)
+        await asyncio.sleep(10)
+
+    id = await stage.submit(work.bind())
+    for _ in range(bystanders):
+        await stage.submit(work.bind())
+    for time in range(1, times + 1):
+        doomed = await stage.start(children=pool)
+        await stage.until(lambda: len(runs) == time * (bystanders + 1))  # noqa: B023 - awaited within its turn
+        await stage.kill(doomed)
+    return id, runs

@@ -1,0 +1,1 @@
+"""What is special to the SQLite adapter; what every adapter does is in the conformance suite."""

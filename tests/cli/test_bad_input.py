@@ -1,0 +1,106 @@
+"""Bad places: each has a stable code, a sentence that says what to do, and no traceback."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+_COMMANDS = [["queues"], ["messages"], ["sweep"], ["dead", "list"]]
+
+
+def _refused(tenure: Run, url: str, code: str, exit_code: int) -> str:
+    sentences = set()
+    for command in _COMMANDS:
+        result = tenure(*command, url)
+        assert result.exit_code == exit_code, (command, result.stderr)
+        assert result.stderr.startswith(f"error[{code}]: "), (command, result.stderr)
+        assert result.stderr.count("\n") == 1
+        assert result.stdout == ""
+        sentences.add(result.stderr)
+    assert tenure("submit", url, "resize", "{}").exit_code == exit_code
+    return sentences.pop()
+
+
+@pytest.mark.parametrize(
+    "url", ["nope://x", "sqlite://", "sqlite:///", "sqlite://host/x.db", "sqlite:///x.db?speed=9", "://"]
+)
+def test_a_bad_url(tenure: Run, url: str) -> None:
+    assert "sqlite:///" in _refused(tenure, url, "bad_url", 2)
+
+
+def test_a_missing_extra_is_named(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert "pip install 'tenure[redis]'" in _refused(tenure, "redis://localhost", "missing_extra", 2)
+
+
+def test_an_unwritable_file(tenure: Run, folder: Path) -> None:
+    (folder / "taken.db").mkdir()  # holds for root too
+    assert "taken.db" in _refused(tenure, "sqlite:///taken.db", "store_unwritable", 1)
+
+
+def test_a_file_that_is_no_database(tenure: Run, folder: Path) -> None:
+    (folder / "notes.db").write_text("Dear diary, " * 500)
+    _refused(tenure, "sqlite:///notes.db", "store_damaged", 1)
+    assert (folder / "notes.db").read_text().startswith("Dear diary")
+
+
+def test_a_newer_schema(tenure: Run, folder: Path) -> None:
+    assert tenure("queues", "sqlite:///jobs.db").exit_code == 0
+    with closing(sqlite3.connect(folder / "jobs.db")) as db:
+        db.execute("PRAGMA user_version = 99")
+    assert "pgrade" in _refused(tenure, "sqlite:///jobs.db", "schema_too_new", 1)
+
+
+def test_a_locked_database(tenure: Run, folder: Path) -> None:
+    assert tenure("queues", "sqlite:///jobs.db").exit_code == 0
+    with closing(sqlite3.connect(folder / "jobs.db", isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        result = tenure("submit", "sqlite:///jobs.db?busy_seconds=0.1", "resize", "{}")
+    assert result.exit_code == 1
+    assert "error[broker_unavailable]: " in result.stderr
+
+
+def test_bad_settings_are_named_all_at_once(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_LEASE", "soon")
+    monkeypatch.setenv("TENURE_MAX_ATTEMPTS", "0")
+    sentence = _refused(tenure, "sqlite:///jobs.db", "bad_setting", 2)
+    assert "TENURE_LEASE='soon'" in sentence
+    assert "TENURE_MAX_ATTEMPTS='0'" in sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["worker"], "bad_target"),
+        (["worker", "sqlite:///jobs.db"], "bad_target"),
+        (["worker", "jobs:app", "--concurrency", "0"], "usage"),
+        (["worker", "jobs:app", "--log", "xml"], "usage"),
+        (["queues", "jobs:app", "--nonsense"], "usage"),
+        (["messages", "jobs:app", "--state", "gone"], "usage"),
+        (["dead", "show", "jobs:app"], "usage"),
+        (["dead", "bury", "jobs:app"], "usage"),
+        (["demo", "--rate", "0"], "usage"),
+        (["demo", "--workers", "99"], "usage"),
+    ],
+)
+def test_bad_words(tenure: Run, words: list[str], code: str) -> None:
+    result = tenure(*words)
+    assert result.exit_code == 2
+    assert f"error[{code}]: " in result.stderr
+
+
+def test_a_worker_without_tasks_is_refused(tenure: Run, folder: Path) -> None:
+    (folder / "empty.py").write_text("from tenure import Tenure\napp = Tenure('sqlite:///jobs.db')\n")
+    result = tenure("worker", "empty:app")
+    assert result.exit_code == 2
+    assert "error[configuration]: this app has no tasks" in result.stderr
+
+
+def test_a_demo_that_cannot_have_its_folder(tenure: Run, folder: Path) -> None:
+    (folder / "taken").write_text("")
+    result = tenure("demo", "--dir", "taken/below", "--for", "1s")
+    assert result.exit_code == 1
+    assert "error[store_unwritable]: " in result.stderr

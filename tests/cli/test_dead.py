@@ -1,0 +1,163 @@
+"""Dead letters: looked at, sent back, deleted; every act is asked about, and recorded."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import tenure.cli.dead.acting as acting_module
+from tenure import Tenure
+from tenure.cli.root import root
+from tenure.event import Event, EventKind
+from tenure.lease import LeaseRequest
+from tenure.settlement import DeadLetter
+from tenure.verdict import Reason
+
+from .conftest import Run, answer
+
+URL = "sqlite:///jobs.db"
+
+
+@pytest.fixture
+def dead_letters(tenure: Run) -> list[str]:
+    """Three: two of `resize` (rejected, max_attempts), one of `nap` on another queue (rejected)."""
+    rows = [("a", "resize", "default-tasks"), ("b", "resize", "default-tasks"), ("c", "nap", "slow")]
+    for id, task, queue in rows:
+        assert tenure("submit", URL, task, '{"n": 1}', "--id", id, "--queue", queue).exit_code == 0
+    asyncio.run(_bury({"a": "rejected", "b": "max_attempts", "c": "rejected"}))
+    return [id for id, _, _ in rows]
+
+
+async def _bury(reasons: dict[str, str]) -> None:
+    async with Tenure(URL) as app:
+        leases = await app.broker.lease(LeaseRequest("me", "1", ("default-tasks", "slow"), 10, 30.0))
+        batch = [
+            DeadLetter(lease, Reason(reasons[lease.id], "no [such] image", "Traceback: line 7\n")) for lease in leases
+        ]
+        await app.broker.dead_letter(batch)
+
+
+async def _events() -> list[Event]:
+    async with Tenure(URL) as app:
+        return [stored.event for stored in await app.state.journal.read()]
+
+
+def _left(tenure: Run) -> list[str]:
+    messages = answer(tenure("dead", "list", URL, "--json"))["messages"]
+    return sorted(message["id"] for message in messages)
+
+
+def test_list_shows_ids_and_reasons(tenure: Run, dead_letters: list[str]) -> None:
+    shown = tenure("dead", "list", URL).stdout
+    assert "max_attempts no [such] image" in shown
+    assert "3 dead letters: 2 rejected, 1 max_attempts" in shown
+    assert _left(tenure) == dead_letters
+
+
+def test_list_is_filtered(tenure: Run, dead_letters: list[str]) -> None:
+    def ids(*words: str) -> list[str]:
+        messages = answer(tenure("dead", "list", URL, "--json", *words))["messages"]
+        return [message["id"] for message in messages]
+
+    assert ids("--task", "nap") == ["c"]
+    assert ids("--queue", "default-tasks") == ["a", "b"]
+    assert ids("--reason", "rejected", "--task", "resize") == ["a"]
+    assert tenure("dead", "list", URL, "--task", "none").stdout == "No dead letters.\n"
+
+
+def test_show_tells_everything(tenure: Run, dead_letters: list[str]) -> None:
+    shown = tenure("dead", "show", URL, "a").stdout
+    for part in ("resize", "rejected  no [such] image", "history", "Traceback: line 7", '"n": 1', "failed"):
+        assert part in shown
+    document = answer(tenure("dead", "show", URL, "a", "--json"))
+    assert document["state"] == "dead"
+    assert document["body"] == {"n": 1}
+    assert '"tenure":1' in str(document["raw"])
+
+
+def test_show_of_an_unknown_id(tenure: Run, dead_letters: list[str]) -> None:
+    result = tenure("dead", "show", URL, "zzz")
+    assert result.exit_code == 2
+    assert "error[message_not_found]: no message zzz is known here" in result.stderr
+
+
+def test_one_by_id_is_redriven_without_asking(tenure: Run, dead_letters: list[str]) -> None:
+    result = tenure("dead", "redrive", URL, "a")
+    assert result.stdout == "Will redrive 1 dead letter\nRedriven: 1\n"
+    assert _left(tenure) == ["b", "c"]
+    (event,) = asyncio.run(_events())
+    assert event.kind is EventKind.REDRIVEN
+    assert (event.data["ids"], event.data["count"], event.data["triggered_by"]) == (["a"], 1, "cli")
+
+
+def test_many_are_not_touched_where_nobody_can_be_asked(tenure: Run, dead_letters: list[str]) -> None:
+    for verb in ("redrive", "delete"):
+        result = tenure("dead", verb, URL, "--all")
+        assert result.exit_code == 2
+        assert "error[not_confirmed]: 3 messages would be" in result.stderr
+        assert tenure("dead", verb, URL, "--all", "--json").stdout == ""
+    assert _left(tenure) == dead_letters
+
+
+def test_yes_does_not_ask(tenure: Run, dead_letters: list[str]) -> None:
+    result = tenure("dead", "redrive", URL, "--reason", "rejected", "--yes")
+    assert "Will redrive 2 dead letters: 1 resize (rejected), 1 nap (rejected)" in result.stdout
+    assert _left(tenure) == ["b"]
+
+
+def test_delete_keeps_a_record(tenure: Run, dead_letters: list[str]) -> None:
+    document = answer(tenure("dead", "delete", URL, "--all", "--yes", "--json"))
+    assert sorted(document["deleted"]) == dead_letters
+    assert document["not_dead_any_more"] == []
+    assert _left(tenure) == []
+    assert "cancelled" in tenure("dead", "show", URL, "a").stdout
+    (event,) = asyncio.run(_events())
+    assert event.kind is EventKind.DELETED
+    assert sorted(event.data["ids"]) == dead_letters
+
+
+def test_a_dry_run_touches_nothing(tenure: Run, dead_letters: list[str]) -> None:
+    assert "Would delete 3 dead letters" in tenure("dead", "delete", URL, "--all", "--dry-run").stdout
+    document = answer(tenure("dead", "delete", URL, "--all", "--dry-run", "--json"))
+    assert sorted(document["would"]) == dead_letters
+    assert _left(tenure) == dead_letters
+    assert asyncio.run(_events()) == []
+
+
+@pytest.mark.parametrize(("reply", "left"), [("y\n", []), ("n\n", ["a", "b", "c"]), ("\n", ["a", "b", "c"])])
+def test_people_are_asked(
+    tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch, reply: str, left: list[str]
+) -> None:
+    monkeypatch.setattr(acting_module, "_is_watched", lambda: True)
+    result = CliRunner().invoke(root, ["dead", "delete", URL, "--all"], input=reply)
+    assert "gone for good" in result.stderr
+    assert "Delete 3? [y/N]" in result.stderr
+    assert result.exit_code == (0 if not left else 2)
+    assert _left(tenure) == left
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["a", "--all"], ["a", "--queue", "slow"], ["--all", "--task", "nap"]],
+    ids=["nothing", "id and all", "id and filter", "all and filter"],
+)
+def test_an_act_never_guesses_which_are_meant(tenure: Run, dead_letters: list[str], words: list[str]) -> None:
+    result = tenure("dead", "delete", URL, *words, "--yes")
+    assert result.exit_code == 2
+    assert "error[usage]: " in result.stderr
+    assert _left(tenure) == dead_letters
+
+
+def test_one_wrong_id_stops_the_whole_act(tenure: Run, dead_letters: list[str]) -> None:
+    tenure("submit", URL, "nap", "{}", "--id", "alive")
+    for id, code in (("zzz", "message_not_found"), ("alive", "not_dead")):
+        result = tenure("dead", "delete", URL, "a", id, "--yes")
+        assert result.exit_code == 2
+        assert f"error[{code}]: " in result.stderr
+    assert _left(tenure) == dead_letters
+
+
+def test_nothing_to_do_is_no_error(tenure: Run, folder: Path) -> None:
+    result = tenure("dead", "redrive", URL, "--all")
+    assert (result.exit_code, result.stdout) == (0, "Will redrive 0 dead letters\n")

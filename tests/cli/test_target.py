@@ -1,0 +1,111 @@
+"""From words to an app: each way in which that fails has its own sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.cli.output import safe_url
+
+from .conftest import Run, answer
+
+
+def test_an_app_is_found_in_the_current_folder(tenure: Run) -> None:
+    assert answer(tenure("queues", "jobs:app", "--json")) == {"queues": []}
+
+
+def test_a_url_is_enough_to_look(tenure: Run) -> None:
+    assert tenure("queues", "sqlite:///jobs.db").stdout == "No queue holds a message.\n"
+
+
+def test_the_environment_names_the_default(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_URL", "sqlite:///jobs.db")
+    assert tenure("queues").exit_code == 0
+    assert tenure("submit", "resize", "{}").exit_code == 0
+
+
+def test_no_target_at_all_is_explained(tenure: Run) -> None:
+    result = tenure("queues")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error[bad_target]: no target: name an app (jobs:app) or a URL (sqlite:///jobs.db), or set TENURE_URL\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("jobs", "error[bad_target]: 'jobs' is neither module:attribute (jobs:app) nor a URL"),
+        ("jobs:", "did you mean jobs:app?"),
+        ("jbos:app", "error[bad_target]: no module named 'jbos', neither in the current folder nor installed"),
+        ("jbos:app", "did you mean 'jobs'?"),
+        ("jobs.sub:app", "error[bad_target]: no module named 'jobs.sub'"),
+        ("jobs:ap", "error[bad_target]: module 'jobs' has no attribute 'ap'; did you mean jobs:app?"),
+        ("jobs:resize", "error[bad_target]: jobs:resize is a Task, not a Tenure app; did you mean jobs:app?"),
+        ("json:loads", "error[bad_target]: json:loads is a function, not a Tenure app"),
+    ],
+)  # fmt: skip
+def test_what_leads_nowhere_is_explained(tenure: Run, target: str, sentence: str) -> None:
+    result = tenure("queues", target)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("import nowhere\n", "error[import_failed]: module 'mine' cannot be imported: mine.py:1: ModuleNotFound"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "mine.py:2: ZeroDivisionError: division by zero"),
+        ("x = (\n", "mine.py:1: SyntaxError: '(' was never closed"),
+        ("raise SystemExit('no')\n", "mine.py:1: SystemExit: no"),
+        ("import json\njson.loads('')\n", "mine.py:2: json.decoder.JSONDecodeError: "),
+        ("from tenure import Tenure\napp = Tenure('nope://')\n", "error[bad_url]: 'nope://' names no broker"),
+        ("from tenure import Tenure\napp = Tenure('nope://')\n", "(at mine.py:2)"),
+    ],
+)  # fmt: skip
+def test_a_module_that_does_not_import_shows_where(tenure: Run, folder: Path, source: str, sentence: str) -> None:
+    (folder / "mine.py").write_text(source)
+    result = tenure("worker", "mine:app")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_a_module_prints_stays_out_of_the_json(tenure: Run, folder: Path) -> None:
+    (folder / "loud.py").write_text("from jobs import app\nprint('hello')\n")
+    result = tenure("queues", "loud:app", "--json")
+    assert answer(result) == {"queues": []}
+    assert result.stderr == "hello\n"
+
+
+def test_a_dotted_attribute_is_followed(tenure: Run, folder: Path) -> None:
+    (folder / "deep.py").write_text("import jobs\nclass Apps:\n    app = jobs.app\n")
+    assert tenure("queues", "deep:Apps.app").exit_code == 0
+
+
+def test_a_password_is_not_shown() -> None:
+    assert safe_url("redis://me:secret@host/0") == "redis://me:…@host/0"
+    assert safe_url("sqlite:///jobs.db") == "sqlite:///jobs.db"
+
+
+def test_a_mistake_of_ours_is_one_line_and_asks_for_a_report(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("impossible\nin two lines")
+
+    monkeypatch.setattr("tenure.cli.queues.run", fail)
+    result = tenure("queues", "jobs:app")
+    assert result.exit_code == 70
+    assert result.stderr.startswith(
+        "error[internal]: RuntimeError: impossible in two lines; this is a mistake in Tenure"
+    )
+    assert "TENURE_DEBUG=1" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_interruption_is_no_error(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tenure.cli.queues.run", interrupt)
+    result = tenure("queues", "jobs:app")
+    assert result.exit_code == 130
+    assert result.stderr.strip() == ""

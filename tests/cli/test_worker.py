@@ -1,0 +1,133 @@
+"""`tenure worker` as a real process: what it says, and what signals do to it."""
+
+import signal
+
+import msgspec
+import pytest
+
+from .conftest import Run, answer
+from .process import started
+
+pytestmark = pytest.mark.scenario
+
+
+def _state(tenure: Run, id: str) -> object:
+    return answer(tenure("dead", "show", "jobs:app", id, "--json"))["state"]
+
+
+def test_a_worker_says_who_it_is_runs_messages_and_stops_on_sigterm(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "a.png"}', "--id", "good")
+    tenure("submit", "jobs:app", "resize", '{"image": "broken"}', "--id", "bad")
+    with started("worker", "jobs:app", "--concurrency", "3", "--name", "w1") as worker:
+        line = worker.says("w1/")
+        assert worker.says("on sqlite:///jobs.db")
+        for part in ("default-tasks", "slow", "3 slots"):
+            assert part in line or part in worker.says("on sqlite:///jobs.db")
+        worker.says("dead letter (rejected): ValueError: no such image")
+        worker.send(signal.SIGTERM)
+        worker.says("stopping: 0 in flight, up to 30 s; again to give them back now")
+        assert worker.ends() == 0
+    assert (_state(tenure, "good"), _state(tenure, "bad")) == ("completed", "dead")
+
+
+def test_the_first_signal_lets_handlers_finish(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1.5}', "--id", "nap")
+    with started("worker", "jobs:app") as worker:
+        worker.says("on sqlite:///jobs.db")
+        _until_leased(tenure)
+        worker.send(signal.SIGINT)
+        worker.says("stopping: 1 in flight")
+        assert worker.ends() == 0
+    assert _state(tenure, "nap") == "completed"
+
+
+def test_the_second_signal_gives_everything_back_now(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
+    with started("worker", "jobs:app") as worker:
+        worker.says("on sqlite:///jobs.db")
+        _until_leased(tenure)
+        worker.send(signal.SIGTERM)
+        worker.says("stopping: 1 in flight")
+        _pause()
+        worker.send(signal.SIGTERM)
+        worker.says("stopping now")
+        assert worker.ends(5) == 0
+    assert _state(tenure, "nap") == "ready"
+
+
+def test_what_does_not_finish_within_the_grace_is_given_back(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
+    with started("worker", "jobs:app", "--grace", "200ms") as worker:
+        worker.says("on sqlite:///jobs.db")
+        _until_leased(tenure)
+        worker.send(signal.SIGTERM)
+        assert worker.ends(5) == 0
+    assert _state(tenure, "nap") == "ready"
+
+
+def test_a_thread_that_does_not_end_does_not_keep_the_process(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "stuck", '{"seconds": 60}', "--id", "stuck")
+    with started("worker", "jobs:app", "--grace", "100ms") as worker:
+        worker.says("on sqlite:///jobs.db")
+        _until_leased(tenure)
+        worker.send(signal.SIGTERM)
+        assert worker.ends(5) == 0
+        worker.says("a function still runs in a thread")
+    assert _state(tenure, "stuck") == "ready"
+
+
+def test_json_logs_are_one_object_a_line_and_the_end_is_counted(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "broken"}')
+    with started("worker", "jobs:app", "--json", "--queue", "default-tasks", "--queue", "nowhere") as worker:
+        worker.says("no task of this app sends to queue 'nowhere'")
+        worker.says("dead letter")
+        worker.send(signal.SIGTERM)
+        assert worker.ends() == 0
+        assert worker.process.stdout is not None
+        done = msgspec.json.decode(worker.process.stdout.read())
+    logs = [msgspec.json.decode(line) for line in worker.lines]
+    assert all({"at", "level", "logger", "message"} <= log.keys() for log in logs)
+    assert {log["level"] for log in logs} == {"info", "warning", "error"}
+    assert done["counts"]["dead"] == 1
+
+
+def test_a_worker_that_cannot_open_its_store_says_so_and_ends(tenure: Run) -> None:
+    with started("worker", "mine:app") as worker:
+        assert worker.ends() == 2
+    assert "".join(worker.lines).startswith("error[bad_target]: no module named 'mine'")
+
+
+def test_watch_ends_quietly_on_ctrl_c(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}')
+    with started("queues", "jobs:app", "--watch", "--json", "--every", "100ms") as watch:
+        assert watch.process.stdout is not None
+        lines = [msgspec.json.decode(watch.process.stdout.readline()) for _ in range(3)]
+        watch.send(signal.SIGINT)
+        watch.process.stdout.read()
+        assert watch.ends() == 0
+    assert [line["queues"][0]["ready"] for line in lines] == [1, 1, 1]
+    assert watch.lines == []
+
+
+def test_a_reader_that_leaves_early_is_no_error_message(tenure: Run) -> None:
+    with started("queues", "jobs:app", "--watch", "--json", "--every", "100ms") as watch:
+        assert watch.process.stdout is not None
+        watch.process.stdout.readline()
+        watch.process.stdout.close()
+        watch.ends()
+    assert watch.lines == []
+
+
+def _until_leased(tenure: Run) -> None:
+    for _ in range(200):
+        queues = answer(tenure("queues", "jobs:app", "--json"))["queues"]
+        if sum(queue["leased"] for queue in queues):
+            return
+    raise AssertionError("never leased")
+
+
+def _pause() -> None:
+    """Two signals within a tenth of a second are one."""
+    import time
+
+    time.sleep(0.3)

@@ -1,0 +1,216 @@
+"""The worker suites bite: each deliberate fault in the runtime fails the suite that is there for it."""
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease
+from tenure.runtime import delivery, handling, heartbeat, intake, judging
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.handling import Handling
+from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.intake import Intake
+from tenure.runtime.settling import Outbox
+from tenure.runtime.slots import Slots
+from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.worker import Worker
+from tenure.testing.conformance import run_suites
+from tenure.testing.conformance.worker import WORKER_SUITES
+from tenure.verdict import Completed, Reason, Retried, Returned
+
+from .harnesses import LooseMemoryHarness, MemoryHarness
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+class Fault(NamedTuple):
+    """Something that a worker does wrong, and the suite that must say so."""
+
+    patch: Patch
+    caught_by: str
+    harness: type[MemoryHarness] = MemoryHarness
+
+
+def _does_nothing(*_: Any) -> None: ...
+
+
+async def _does_nothing_async(*_: Any) -> None: ...
+
+
+def _replace(where: object, name: str, value: object) -> Patch:
+    return lambda monkeypatch: monkeypatch.setattr(where, name, value)
+
+
+# --- faults that take more than a line ------------------------------------------------------------------
+
+
+def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
+    seal, settle = Outbox._seal, Outbox._settle
+
+    async def later(_self: Outbox, pairs: Any) -> Any:
+        return pairs
+
+    async def first(self: Outbox, pairs: Any, settlements: Any) -> None:
+        await settle(self, pairs, settlements)
+        await seal(self, pairs)
+
+    monkeypatch.setattr(Outbox, "_seal", later)
+    monkeypatch.setattr(Outbox, "_settle", first)
+
+
+def _drops_verdicts_in_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def once(self: Outbox, batch: list[Delivery]) -> None:
+        leases = await self._heartbeat.hand_over(batch)
+        settlements: dict[Delivery, Any] = {}
+        with contextlib.suppress(BrokerUnavailable):
+            await self._settle(await self._seal(list(zip(batch, leases, strict=True))), settlements)
+        self._report([(one, settlements.get(one)) for one in batch])
+
+    monkeypatch.setattr(Outbox, "_flush_until_done", once)
+
+
+def _lets_leases_lapse_while_it_cannot_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget(_self: Outbox, pairs: Any) -> list[Delivery]:
+        return [one for one, _ in pairs]
+
+    monkeypatch.setattr(Outbox, "_hold_again", forget)
+
+
+def _renews_no_claim_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    renew = Heartbeat._renew_claims
+
+    async def touch_first(self: Heartbeat, beats: Any) -> Any:
+        try:
+            await self._broker.touch([held.lease for held, _ in beats])
+        except BrokerUnavailable as error:
+            return {}, error
+        return await renew(self, beats)
+
+    monkeypatch.setattr(Heartbeat, "_renew_claims", touch_first)
+
+
+def _calls_a_stop_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Handling.end
+
+    def counted(self: Handling, one: Delivery, verdict: Any) -> None:
+        end(self, one, Retried(0.0, Reason("x", "x")) if isinstance(verdict, Returned) else verdict)
+
+    monkeypatch.setattr(Handling, "end", counted)
+
+
+def _runs_what_the_ledger_calls_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def all_in(_self: Intake, deliveries: list[Delivery]) -> list[Delivery]:
+        return deliveries
+
+    monkeypatch.setattr(Intake, "_claim", all_in)
+
+
+def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(_self: Intake, _request: object) -> list[Lease]:
+        return []
+
+    monkeypatch.setattr(Intake, "_look_after", nothing)
+
+
+def _hands_on_though_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand_on = Delivery.hand_on
+    kept: dict[str, list[Any]] = {}
+
+    def keep(self: Delivery, *args: Any, **keywords: Any) -> Any:
+        self.handoffs = kept.setdefault(self.id, [])  # those of earlier runs go out too
+        return hand_on(self, *args, **keywords)
+
+    monkeypatch.setattr(Delivery, "hand_on", keep)
+
+
+def _leases_for_all_slots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Slots.room
+
+    async def all_of_them(self: Slots) -> int:
+        await room(self)
+        return self.total
+
+    monkeypatch.setattr(Slots, "room", all_of_them)
+
+
+def _beats_for_everything_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "beat_interval", lambda _seconds: 1.0)
+
+
+def _completes_what_it_was_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hurried(self: Worker) -> None:
+        for one in list(self._handling.running):
+            self._handling.end(one, Completed(b"null"))
+        self._stop_asked.set()
+
+    monkeypatch.setattr(Worker, "ask_to_stop", hurried)
+
+
+def _settles_with_the_first_lease_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A nack is said as an ack."""
+    settle = Outbox._settle
+
+    async def all_acked(self: Outbox, pairs: Sequence[Any], settlements: Any) -> None:
+        for one, _ in pairs:
+            if isinstance(one.verdict, Retried):
+                one.verdict = Completed(b"null")
+        await settle(self, list(pairs), settlements)
+
+    monkeypatch.setattr(Outbox, "_settle", all_acked)
+
+
+FAULTS = {
+    "settles before it seals": Fault(_settles_before_it_seals, "CrashPoints", LooseMemoryHarness),
+    "drops verdicts in an outage": Fault(_drops_verdicts_in_an_outage, "Outages"),
+    "lets leases lapse while it cannot settle": Fault(
+        _lets_leases_lapse_while_it_cannot_settle, "Outages", LooseMemoryHarness
+    ),
+    "renews no claim while the broker is away": Fault(
+        _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
+    ),
+    "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
+    "does not beat": Fault(_replace(Heartbeat, "_beat", _does_nothing_async), "Holding"),
+    "beats too much": Fault(_beats_for_everything_every_second, "Completing"),
+    "ignores lost leases": Fault(_replace(Worker, "_end_lost", _does_nothing), "Holding"),
+    "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
+    "ignores max_hold": Fault(_replace(Heartbeat, "_end_overheld", _does_nothing), "Failing"),
+    "never gives up": Fault(
+        _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
+    ),
+    "deletes what failed": Fault(_settles_with_the_first_lease_only_if_asked, "Failing"),
+    "puts unknown tasks aside at once": Fault(_replace(intake, "MAX_UNKNOWN", 1), "Failing"),
+    "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
+    "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
+    "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
+    "leases for all slots at once": Fault(_leases_for_all_slots_at_once, "Completing"),
+    "hands on under a new id each time": Fault(
+        _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "CrashPoints", LooseMemoryHarness
+    ),
+    "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
+    "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS, ids=lambda name: name.replace(" ", "-"))
+def test_the_suites_catch_a_worker_that(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the suite that is there for it."""
+    fault = FAULTS[name]
+    fault.patch(monkeypatch)
+    suites = [suite for suite in WORKER_SUITES if suite.__name__ == fault.caught_by]
+    assert suites
+    assert run_suites(suites, fault.harness, stop_at_first=True), f"{fault.caught_by} did not catch it"
+
+
+def test_a_worker_without_faults_passes_every_suite() -> None:
+    """So what is caught above is the fault; the other shapes are tested in `test_worker_memory.py`."""
+    failures = run_suites(WORKER_SUITES, LooseMemoryHarness)
+    assert not failures, "\n".join(str(failure) for failure in failures)
+
+
+def test_there_is_a_fault_for_every_suite() -> None:
+    """A suite that no fault was made for is not known to bite; `Repeating` is about the ledger."""
+    assert {suite.__name__ for suite in WORKER_SUITES} - {fault.caught_by for fault in FAULTS.values()} == {"Repeating"}

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
+from typing import Any, ClassVar
 
 from tenure.adapters import memory, sqlite
 from tenure.broker import Broker
@@ -17,11 +18,12 @@ class MemoryHarness(Harness):
     """The in-memory broker in its exact shape."""
 
     exact = True
+    changes: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, fault: Fault | None = None) -> None:
         """A private store."""
         super().__init__(fault)
-        self._broker, self._state = memory.connect(clock=self.clock, exact=self.exact)
+        self._broker, self._state = memory.connect(clock=self.clock, exact=self.exact, **self.changes)
 
     async def connect(self) -> tuple[Broker, State]:
         """Open the only store there is."""
@@ -46,6 +48,22 @@ class LooseMemoryHarness(MemoryHarness):
     """The in-memory broker as a cloud queue: it knows neither keys nor results."""
 
     exact = False
+
+
+class SmallMemoryHarness(MemoryHarness):
+    """The in-memory broker with the limits of a small cloud queue: few at a time, not for long, no priorities."""
+
+    exact = False
+    changes: ClassVar[dict[str, Any]] = {
+        "min_lease_seconds": 1.0,
+        "max_lease_seconds": 43_200.0,
+        "max_hold_seconds": 100.0,
+        "body_limit": 64 * 1024,
+        "batch_limit": 10,
+        "lease_per_message": False,
+        "priority_levels": 1,
+        "fairness": None,
+    }
 
 
 class SqliteHarness(Harness):

@@ -7,7 +7,7 @@ counters and the same holder; fences only rise; and what a stale holder says cha
 import asyncio
 import itertools
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -43,12 +43,10 @@ ways = st.sampled_from(["ack", "nack", "give_back", "dead_letter"])
 class BrokerMachine(RuleBasedStateMachine):
     """One broker and its model, moved by the same rules."""
 
-    harness_kind: ClassVar[Callable[[], Harness]]
-
     def __init__(self) -> None:
         """A fresh store on a loop of its own."""
         super().__init__()
-        self.harness = self.harness_kind()
+        self.harness = self.make_harness()
         self.runner = asyncio.Runner(loop_factory=lambda: VirtualLoop(self.harness.clock))
         self.messages: dict[str, Message] = {}
         self.leases: list[Lease] = []
@@ -58,6 +56,10 @@ class BrokerMachine(RuleBasedStateMachine):
         # Two connections, used in turns.
         self.brokers = itertools.cycle([self.harness.broker, self.run(self.harness.second())])
         self.model = Model(self.harness.max_attempts, self.harness.sweep_interval_seconds)
+
+    def make_harness(self) -> Harness:
+        """What is under test; said by `_machine`."""
+        raise NotImplementedError
 
     def run(self, act: Coroutine[Any, Any, T]) -> T:
         """Let the loop do it."""
@@ -282,7 +284,7 @@ def _bounded(endings: list[str]) -> list[str]:
 
 def _machine(kind: Callable[[], Harness], examples: int, **changes: Any) -> Any:
     """A test case in which Hypothesis drives a broker of this kind."""
-    machine: Any = type("Machine", (BrokerMachine,), {"harness_kind": staticmethod(kind)})
+    machine: Any = type("Machine", (BrokerMachine,), {"make_harness": lambda _self: kind()})
     machine.TestCase.settings = settings(
         max_examples=examples,
         stateful_step_count=40,

@@ -63,14 +63,14 @@ def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _drops_verdicts_in_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def once(self: Outbox, batch: list[Delivery]) -> None:
+    async def try_once(self: Outbox, batch: list[Delivery]) -> None:
         leases = await self._heartbeat.hand_over(batch)
         settlements: dict[Delivery, Any] = {}
         with contextlib.suppress(BrokerUnavailable):
             await self._settle(await self._seal(list(zip(batch, leases, strict=True))), settlements)
         self._report([(one, settlements.get(one)) for one in batch])
 
-    monkeypatch.setattr(Outbox, "_flush_until_done", once)
+    monkeypatch.setattr(Outbox, "_flush_until_done", try_once)
 
 
 def _lets_leases_lapse_while_it_cannot_settle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,8 @@ def _runs_what_the_ledger_calls_done(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(_self: Intake, _request: object) -> list[Lease]:
+    async def nothing(self: Intake, _request: object) -> list[Lease]:
+        self._unanswered = None
         return []
 
     monkeypatch.setattr(Intake, "_look_after", nothing)
@@ -137,10 +138,6 @@ def _leases_for_all_slots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Slots, "room", all_of_them)
 
 
-def _beats_for_everything_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "beat_interval", lambda _seconds: 1.0)
-
-
 def _completes_what_it_was_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     def hurried(self: Worker) -> None:
         for one in list(self._handling.running):
@@ -150,8 +147,7 @@ def _completes_what_it_was_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Worker, "ask_to_stop", hurried)
 
 
-def _settles_with_the_first_lease_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A nack is said as an ack."""
+def _deletes_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     settle = Outbox._settle
 
     async def all_acked(self: Outbox, pairs: Sequence[Any], settlements: Any) -> None:
@@ -173,22 +169,22 @@ FAULTS = {
         _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
     ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
-    "does not beat": Fault(_replace(Heartbeat, "_beat", _does_nothing_async), "Holding"),
-    "beats too much": Fault(_beats_for_everything_every_second, "Completing"),
+    "does not beat": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1e9), "Holding"),
+    "beats too much": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1.0), "Completing"),
     "ignores lost leases": Fault(_replace(Worker, "_end_lost", _does_nothing), "Holding"),
     "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
-    "ignores max_hold": Fault(_replace(Heartbeat, "_end_overheld", _does_nothing), "Failing"),
+    "ignores max_hold": Fault(_replace(heartbeat, "_max_hold", lambda _delivery: float("inf")), "Failing"),
     "never gives up": Fault(
         _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
-    "deletes what failed": Fault(_settles_with_the_first_lease_only_if_asked, "Failing"),
+    "deletes what failed": Fault(_deletes_what_failed, "Failing"),
     "puts unknown tasks aside at once": Fault(_replace(intake, "MAX_UNKNOWN", 1), "Failing"),
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
     "leases for all slots at once": Fault(_leases_for_all_slots_at_once, "Completing"),
     "hands on under a new id each time": Fault(
-        _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "CrashPoints", LooseMemoryHarness
+        _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "Contexts"
     ),
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),

@@ -164,12 +164,6 @@ class Stage:
         """Runs in order of their start, of these messages or of all."""
         return [run for run in self.traces.runs() if ids is None or run.id in ids]
 
-    def swept_at(self) -> int:
-        """When the store was last swept, in its own time."""
-        with closing(sqlite3.connect(self.database)) as db:
-            found: int = db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()[0]
-        return found
-
     # -- waiting -----------------------------------------------------------------------------------
 
     def until(self, seen: Callable[[], object], what: str, within: float = SOON) -> float:
@@ -189,6 +183,15 @@ class Stage:
     def until_settled(self, within: float = SOON) -> float:
         """Wait until no message is ready, delayed or leased."""
         return self.until(lambda: self.unsettled() == 0, "every message is settled", within)
+
+    def until_swept(self) -> float:
+        """Wait for the next sweep of anybody."""
+        before = self._swept()
+        return self.until(lambda: self._swept() != before, "there was another sweep")
+
+    def _swept(self) -> object:
+        with closing(sqlite3.connect(self.database)) as db:
+            return db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
 
     def unsettled(self) -> int:
         """How many messages are ready, delayed or leased."""

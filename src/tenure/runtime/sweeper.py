@@ -95,7 +95,7 @@ class Sweeper:
 
     def _tell_retired(self, dead: DeadOwner, swept: Swept) -> None:
         held = len(swept.returned)
-        level = logging.INFO if dead.left else logging.WARNING
+        level = logging.WARNING if held or not dead.left else logging.DEBUG
         logger.log(level, "%s is gone (%s); %d messages returned", dead.owner.id, dead.proof, held)
         data = {"proof": dead.proof, "count": held, "left": dead.left}
         self._publish([Event(EventKind.OWNER_RETIRED, self._clock.wall(), owner=dead.owner.id, data=data)])

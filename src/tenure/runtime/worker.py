@@ -19,7 +19,7 @@ import msgspec
 
 from tenure.broker import Broker, SweepRequest
 from tenure.clock import Clock
-from tenure.errors import BrokerError
+from tenure.errors import BrokerError, BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.owner import Owner, new_nonce
 from tenure.runtime import reporting
@@ -162,6 +162,7 @@ class Worker:
         try:
             self._handling.state = await self._enter_lifespan()
             await self._state.roster.join(self.owner)
+            await self._tidy_up()
             await self._side.start([self._guarded(job) for job in self._side_jobs()], self._side_doors)
         except BaseException:
             await self._handling.close()
@@ -171,6 +172,16 @@ class Worker:
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._publish([Event(EventKind.OWNER_JOINED, self._clock.wall(), owner=self.owner_id)])
         logger.debug("%s serves %s with %d slots", self.owner_id, ", ".join(self._queues), self._options.concurrency)
+
+    async def _tidy_up(self) -> None:
+        """Return what others left behind before we lease: a later first sweep would take the silence for an outage."""
+        first = Sweeper(
+            self._broker, self._state.roster, self._clock, self._publish,
+            request=self._options.sweep, triggered_by="start",
+        )  # fmt: skip
+        with contextlib.suppress(BrokerUnavailable):  # the sweeper will say so
+            await first.bury()
+            await first.sweep()
 
     def _assemble(self) -> None:
         broker, state, clock, options = self._broker, self._state, self._clock, self._options

@@ -76,9 +76,9 @@ class Stage:
     @overload
     def task(self, function: Callable[..., Any], /) -> Task[..., Any]: ...
     @overload
-    def task(self, **options: Unpack[TaskOptions]) -> Callable[[Callable[..., Any]], Task[..., Any]]: ...
+    def task(self, **options: Any) -> Callable[[Callable[..., Any]], Task[..., Any]]: ...
 
-    def task(self, function: Any = None, /, **options: Any) -> Any:
+    def task(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
         """As `app.task`, with the harness' limits as the defaults."""
         if function is None:
             return lambda later: self._register(later, cast("TaskOptions", options))

@@ -82,15 +82,13 @@ def retire(tx: Transaction, owner: str, *, crashed: bool) -> Swept:
 
 
 def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
-    """Write down that there was a sweep. True: the one before is too long ago."""
+    """Write down that there was a sweep. True: the one before is too long ago, for those who hold something now."""
     row = tx.db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
-    tx.db.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", (tx.now,))
-    if row is None:
-        # The first sweep ever: whatever is lent was lent without anybody watching.
-        leased = tx.db.execute(f"SELECT 1 FROM message {_LEASED} LIMIT 1")
-        return leased.fetchone() is not None
-    last: int = row[0]
-    return tx.now - last > micros(_INTERVALS_IN_A_GAP * interval_seconds)
+    tx.db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?)", (tx.now,))
+    if row is not None and tx.now - row[0] <= micros(_INTERVALS_IN_A_GAP * interval_seconds):
+        return False
+    # Whatever is lent was lent, or could not be touched, while nobody watched.
+    return tx.db.execute(f"SELECT 1 FROM message {_LEASED} LIMIT 1").fetchone() is not None
 
 
 def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:

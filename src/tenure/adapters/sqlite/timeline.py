@@ -50,6 +50,6 @@ class Timeline:
         # The wall clock of a machine that just booted may be years behind: time never goes back.
         self._offset = max(offset, seen - monotonic)
         db.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
             [("boot", self.clock.boot_id()), ("offset", self._offset), ("seen", monotonic + self._offset)],
         )

@@ -96,6 +96,16 @@ class Keys:
         new = await harness.put(key=KEY, body={"to": "eve"})
         assert (await harness.lease_one(harness.stranger())).id == new.id
 
+    async def test_a_message_that_dies_while_it_is_claimed_frees_its_key(self, harness: Harness) -> None:
+        harness.need("keys_at_send")
+        lease = await harness.leased(harness.stranger(), key=KEY)
+        assert isinstance(await _claim(harness, decode(lease.envelope), lease.owner), Fresh)
+        await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        new = await harness.put(key=KEY, body={"to": "eve"})
+        again = await harness.lease_one(harness.stranger())
+        assert again.id == new.id
+        assert isinstance(await _claim(harness, new, again.owner), Fresh)
+
     async def test_a_message_that_dies_in_a_sweep_frees_its_key(self, harness: Harness) -> None:
         harness.need("keys_at_send")
         lease = await harness.leased(harness.stranger(), key=KEY)
@@ -120,6 +130,19 @@ class Keys:
         message = decode(again.envelope)
         assert message.generation == 1
         assert isinstance(await _claim(harness, message, again.owner), Fresh)
+
+    async def test_a_redriven_message_takes_its_key_in_its_new_generation(self, harness: Harness) -> None:
+        harness.need("keys_at_send")
+        lease = await harness.leased(harness.stranger(), key=KEY)
+        await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        await harness.broker.redrive([lease.id])
+        repeated = harness.message(key=KEY, generation=1)
+        assert await harness.send(repeated) == [Sent(lease.id, duplicate=True)]
+        again = await harness.lease_one(harness.stranger())
+        await harness.broker.ack([Ack(again, b"42")])
+        answer = await _claim(harness, decode(again.envelope), harness.stranger())
+        assert isinstance(answer, Done)
+        assert answer.result == b"42"
 
     async def test_a_failed_message_can_be_claimed_at_once(self, harness: Harness) -> None:
         harness.need("keys_at_send")

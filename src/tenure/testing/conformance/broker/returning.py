@@ -171,6 +171,13 @@ class Returning:
         (settlement,) = await harness.broker.ack([Ack(lease)])
         assert settlement.outcome == Outcome.DELETED
 
+    async def test_what_was_settled_without_a_deadline_is_not_adopted(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        await harness.drop_deadline(lease.id)
+        await harness.broker.ack([Ack(lease)])
+        assert await harness.sweep() == Swept()
+        assert await harness.is_completed(lease.id)
+
     async def test_after_a_gap_in_sweeps_nothing_is_returned(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
         await harness.advance(harness.lease_seconds * 10, sweeping=False)
@@ -207,7 +214,7 @@ class Returning:
 
     async def test_whoever_comes_back_within_the_grace_keeps_its_lease(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
-        await harness.advance(harness.lease_seconds * 10, sweeping=False)
+        await harness.advance(harness.lease_seconds + 1, sweeping=False)
         await harness.sweep()
         await harness.advance(harness.lease_seconds / 2)
         (touched,) = await harness.broker.touch([lease])
@@ -236,6 +243,11 @@ class Returning:
         await harness.advance(harness.sweep_interval_seconds * 2 + 1, sweeping=False)
         swept = await harness.sweep()
         assert (swept.grace, swept.moved) == (True, 0)
+
+    async def test_a_gap_in_which_nobody_held_anything_is_no_outage(self, harness: Harness) -> None:
+        await harness.sweep()
+        await harness.advance(3600, sweeping=False)
+        assert not (await harness.sweep()).grace
 
     async def test_grace_is_given_once_for_each_gap(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

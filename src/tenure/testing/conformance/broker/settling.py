@@ -9,6 +9,9 @@ from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, Harness
 from tenure.verdict import Reason
 
+#: Over this a body at the limit would make the test slow rather than sharp.
+TESTABLE_BODY = 8 * 1024 * 1024
+
 FINAL = Reason("rejected", "it can never succeed", "Traceback …")
 
 
@@ -171,6 +174,19 @@ class Settling:
         await harness.broker.ack([Ack(lease, b"1", (Outgoing(handoff),))])
         assert await harness.state.records.get(handoff.id) is None
         assert await harness.lease_all(harness.stranger(), queues=("next",)) == []
+
+    async def test_a_hand_off_that_send_would_refuse_is_not_lost(self, harness: Harness) -> None:
+        harness.need("settles_exactly_once")
+        harness.need("body_limit", lambda limit: limit <= TESTABLE_BODY)
+        lease = await harness.leased(harness.stranger())
+        large = harness.message(queue="next", body="x" * harness.traits.body_limit)
+        (settlement,) = await harness.broker.ack([Ack(lease, b"1", (Outgoing(large),))])
+        assert settlement.outcome == Outcome.DELETED
+        # Nobody is left to hear of the refusal, so it lies with the dead letters, where people look.
+        record = await harness.record(large.id)
+        assert record.state == MessageState.DEAD
+        assert record.reason is not None
+        assert record.reason.code == "body_too_large"
 
     async def test_a_touched_lease_settles_like_a_new_one(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

@@ -50,6 +50,19 @@ class Touching:
         (settlement,) = await harness.broker.ack([Ack(lease)])
         assert settlement.outcome == Outcome.DELETED
 
+    async def test_no_touch_holds_longer_than_the_broker_allows(self, harness: Harness) -> None:
+        harness.need("max_hold_seconds", lambda seconds: seconds is not None)
+        longest = harness.traits.max_hold_seconds or 0.0
+        lease = await harness.leased(harness.stranger(), seconds=harness.lease_seconds)
+        held = 0.0
+        while held + harness.lease_seconds / 2 < longest:
+            await harness.advance(harness.lease_seconds / 2)
+            held += harness.lease_seconds / 2
+            lease = await _touch(harness, lease)
+            assert lease.state == LeaseState.HELD
+            assert _remaining(harness, lease) <= longest - held
+        assert (await harness.advance(longest - held + 1)).returned == (lease.id,)
+
     async def test_each_is_touched_for_its_own_seconds(self, harness: Harness) -> None:
         harness.need("lease_per_message")
         own = harness.lease_seconds * 2

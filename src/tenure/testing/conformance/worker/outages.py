@@ -68,21 +68,42 @@ class Outages:
 
                 @stage.task
                 async def work() -> None:
-                    await asyncio.sleep(harness.lease_seconds)
+                    stage.note("run")
+                    await asyncio.sleep(2 * harness.lease_seconds)
 
                 id = await stage.submit(work.bind())
                 actor = await stage.start()
                 await asyncio.sleep(1)
                 assert actor.worker.in_flight == 1
-                other = await stage.start()
+                await stage.start()
                 # Only the worker that runs it is cut off, and only from one of its stores.
                 actor.wire.away(away)
-                await asyncio.sleep(3 * harness.lease_seconds)
-                assert other.counts.get("completed") is None, f"{away} away: it was run again"
+                await asyncio.sleep(2.4 * harness.lease_seconds)
                 actor.wire.back()
                 assert (await stage.ended(id)).state is MessageState.COMPLETED
                 await asyncio.sleep(2 * harness.lease_seconds)
+                assert stage.trace.count("run") == 1, f"{away} away: it was run again"
                 assert actor.counts.get("completed") == 1
+
+    async def test_a_verdict_that_waits_for_the_ledger_keeps_its_lease(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+
+            @stage.task
+            async def work() -> None:
+                stage.note("run")
+                await asyncio.sleep(5)
+
+            id = await stage.submit(work.bind(), key="k")
+            actor = await stage.start()
+            await stage.until(lambda: "run" in stage.trace)
+            actor.wire.away("ledger.*")
+            await stage.start()
+            await asyncio.sleep(2.4 * harness.lease_seconds)
+            actor.wire.back()
+            assert (await stage.ended(id)).state is MessageState.COMPLETED
+            await asyncio.sleep(harness.lease_seconds)
+            assert stage.trace.count("run") == 1, "its lease lapsed while its verdict waited"
+            assert actor.counts.get("completed") == 1
 
     async def test_a_worker_cut_off_alone_cannot_settle_what_another_took_over(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

@@ -26,7 +26,7 @@ class _Pool:
     ran: list[tuple[str, str]]
     deadly: set[str]
 
-    def __init__(self, _locate: object, *, most: int, clock: Clock, name: str, reuse: bool = True) -> None:
+    def __init__(self, _locate: object, *, clock: Clock, name: str, reuse: bool = True, **_limits: int) -> None:
         self._name = name
         self._alone = not reuse
         self._clock = clock

@@ -61,8 +61,12 @@ class Tenure:
         settings: Settings | None = None,
         lifespan: Lifespan | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        must_exist: bool = False,
     ) -> None:  # fmt: skip
-        """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet."""
+        """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet.
+
+        `must_exist`: for tools that look. A place that is not there is an error, not created.
+        """
         self.settings = settings or settings_from()
         self.client = self.settings.client if client is None else _checked_client(client)
         self.tasks: dict[str, Task[..., Any]] = {}
@@ -73,7 +77,7 @@ class Tenure:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
         self.url = url
-        self._broker, self._state = assembly.connect(url, clock=clock)
+        self._broker, self._state = assembly.connect(url, clock=clock, must_exist=must_exist)
         self._opening: asyncio.Task[None] | None = None
         self._opened = False
 

@@ -23,15 +23,15 @@ _EXTRAS = {
 }  # fmt: skip
 
 
-def connect(url: str, *, clock: Clock) -> Backend:
-    """Broker and state for `url`, not yet open."""
+def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
+    """Broker and state for `url`, not yet open. `must_exist`: opening creates nothing, where that can be."""
     parts = urlsplit(url)
     match parts.scheme:
         case "sqlite":
             from tenure.adapters import sqlite
 
             path, options = _sqlite(url, parts)
-            return sqlite.connect(path, clock=clock, **options)  # type: ignore[arg-type]
+            return sqlite.connect(path, clock=clock, must_exist=must_exist, **options)  # type: ignore[arg-type]
         case "memory":
             from tenure.adapters import memory
 

@@ -6,6 +6,7 @@
     │   ├── BadSetting           bad_setting
     │   ├── MissingExtra         missing_extra
     │   ├── BadTask              bad_task
+    │   ├── StoreMissing         store_missing
     │   └── ChildFailed          child_failed (runtime/spawning.py)
     ├── BadMessage
     │   ├── UnknownTask          unknown_task
@@ -63,6 +64,12 @@ class BadTask(ConfigurationError):
     """A handler cannot be made a task as it is written."""
 
     code = "bad_task"
+
+
+class StoreMissing(ConfigurationError):
+    """There is nothing at the place that somebody wants to look at; nothing was created."""
+
+    code = "store_missing"
 
 
 class BadMessage(TenureError):

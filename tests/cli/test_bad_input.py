@@ -47,15 +47,23 @@ def test_a_file_that_is_no_database(tenure: Run, folder: Path) -> None:
     assert (folder / "notes.db").read_text().startswith("Dear diary")
 
 
+def test_a_url_that_leads_nowhere_creates_nothing(tenure: Run, folder: Path) -> None:
+    for command in ("queues", "messages", "sweep"):
+        result = tenure(command, "sqlite:///typo/jobs.db")
+        assert result.exit_code == 2
+        assert "error[store_missing]: " in result.stderr
+    assert not (folder / "typo").exists()
+
+
 def test_a_newer_schema(tenure: Run, folder: Path) -> None:
-    assert tenure("queues", "sqlite:///jobs.db").exit_code == 0
+    assert tenure("queues", "jobs:app").exit_code == 0
     with closing(sqlite3.connect(folder / "jobs.db")) as db:
         db.execute("PRAGMA user_version = 99")
     assert "pgrade" in _refused(tenure, "sqlite:///jobs.db", "schema_too_new", 1)
 
 
 def test_a_locked_database(tenure: Run, folder: Path) -> None:
-    assert tenure("queues", "sqlite:///jobs.db").exit_code == 0
+    assert tenure("queues", "jobs:app").exit_code == 0
     with closing(sqlite3.connect(folder / "jobs.db", isolation_level=None)) as db:
         db.execute("BEGIN EXCLUSIVE")
         result = tenure("submit", "sqlite:///jobs.db?busy_seconds=0.1", "resize", "{}")

@@ -159,5 +159,6 @@ def test_one_wrong_id_stops_the_whole_act(tenure: Run, dead_letters: list[str]) 
 
 
 def test_nothing_to_do_is_no_error(tenure: Run, folder: Path) -> None:
+    assert tenure("queues", "jobs:app").exit_code == 0
     result = tenure("dead", "redrive", URL, "--all")
     assert (result.exit_code, result.stdout) == (0, "Will redrive 0 dead letters\n")

@@ -23,6 +23,7 @@ async def _kinds() -> list[str]:
 
 
 def test_a_sweep_of_nothing_says_so(tenure: Run) -> None:
+    assert tenure("queues", "jobs:app").exit_code == 0
     assert tenure("sweep", URL).stdout == "0 overdue messages returned, 0 to the dead letters\n"
     assert answer(tenure("sweep", URL, "--json")) == {
         "returned": [], "dead": [], "adopted": [], "grace": False, "retired": [], "windows_end_in": None,

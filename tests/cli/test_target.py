@@ -14,13 +14,14 @@ def test_an_app_is_found_in_the_current_folder(tenure: Run) -> None:
 
 
 def test_a_url_is_enough_to_look(tenure: Run) -> None:
+    assert tenure("queues", "jobs:app").exit_code == 0
     assert tenure("queues", "sqlite:///jobs.db").stdout == "No queue holds a message.\n"
 
 
 def test_the_environment_names_the_default(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENURE_URL", "sqlite:///jobs.db")
-    assert tenure("queues").exit_code == 0
     assert tenure("submit", "resize", "{}").exit_code == 0
+    assert tenure("queues").exit_code == 0
 
 
 def test_no_target_at_all_is_explained(tenure: Run) -> None:

@@ -1,9 +1,9 @@
 """The table of the contract names tests that exist, and leaves no suite out."""
 
-from tenure.testing.conformance import ALL_SUITES, tests_of
+from tenure.testing.conformance import ALL_SUITES, list_tests
 from tenure.testing.conformance.contract import CONTRACT
 
-NAMES = {f"{suite.__name__}.{test}" for suite in ALL_SUITES for test in tests_of(suite)}
+NAMES = {f"{suite.__name__}.{test}" for suite in ALL_SUITES for test in list_tests(suite)}
 SUITES = {suite.__name__ for suite in ALL_SUITES}
 
 

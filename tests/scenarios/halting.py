@@ -11,6 +11,7 @@ Run as `python -m scenarios.halting worker …`.
 import os
 import signal
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ class Watcher:
             self._seen += 1
             if self._seen == len(wanted):
                 self._order.unlink()
-                os.kill(os.getpid(), signal.SIGSTOP)
+                # To this very thread, so that it stops before it gets any further; the others stop with it.
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
 
 def connect(path: Any, *args: Any, **kwargs: Any) -> sqlite3.Connection:

@@ -50,7 +50,7 @@ def submit(words: tuple[str, ...], queue: str | None, *, as_json: bool, **option
     target, rest = split(words)
     if not 1 <= len(rest) <= 2:  # noqa: PLR2004 - TASK, or TASK and PAYLOAD
         _explain_words(words, rest)
-    app = find(target)
+    app = find(target, must_exist=False)
     body = _body(rest[1] if len(rest) > 1 else "{}")
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}

@@ -47,14 +47,17 @@ def _or_default(target: str | None) -> str:
     return target or os.environ.get("TENURE_URL", "").strip()
 
 
-def find(target: str | None) -> Tenure:
-    """The app that `target` names; raises `ConfigurationError` in one of its kinds."""
+def find(target: str | None, *, must_exist: bool = True) -> Tenure:
+    """The app that `target` names; raises `ConfigurationError` in one of its kinds.
+
+    A URL that leads nowhere is a mistake for whoever looks; only who sends may create the place.
+    """
     target = _or_default(target)
     if not target:
         msg = "no target: name an app (jobs:app) or a URL (sqlite:///jobs.db), or set TENURE_URL"
         raise BadTarget(msg)
     if is_place(target):
-        return Tenure(target)
+        return Tenure(target, must_exist=must_exist)
     from tenure.cli.loading import load
 
     # What a module prints while it is imported must not end up in our JSON.

@@ -2,10 +2,7 @@
 
 import asyncio
 import contextlib
-import os
-import resource
 import sqlite3
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,13 +10,11 @@ from typing import Any
 import pytest
 
 from tenure.adapters.sqlite import faults
-from tenure.adapters.sqlite import writer as writer_module
 from tenure.errors import BrokerError, BrokerUnavailable, OwnerRetired, StoreDamaged, StoreUnwritable
-from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.settlement import Ack, Outcome
 
-from .place import Place, ended, line_of, message, start
+from .place import Place, ended, line_of, start
 
 
 class Gate:
@@ -332,5 +327,3 @@ loop.run_until_complete(broker.close())
 def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:
     with ended(start(FORKED, tmp_path / "q.db")) as process:
         assert line_of(process) == "7 []"
-
-

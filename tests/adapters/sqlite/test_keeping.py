@@ -1,5 +1,6 @@
 """What is kept, and for how long: the journal's pages, and what is long finished."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,7 @@ async def test_events_of_two_processes_have_one_order(place: Place) -> None:
 async def sweep(place: Place) -> None:
     """Sweep, and wait until what it began is done."""
     await place.broker.sweep(SweepRequest())
-    while place.store._writer._outstanding:
-        await place.store.write(lambda tx: None)
+    await asyncio.sleep(0.001)  # virtual time stands still until the writer has nothing left to do
 
 
 def rows(place: Place) -> dict[str, int]:
@@ -120,10 +120,10 @@ async def test_any_number_is_forgotten_with_one_sweep(place: Place) -> None:
 
 async def test_pruning_stops_where_everything_is_young(place: Place) -> None:
     await place.send(*(f"m{n}" for n in range(1000)))
-    looked = []
+    looked: list[str] = []
     place.store._writer._db.set_trace_callback(looked.append)
     await sweep(place)
-    assert sum("FROM message" in statement and "ORDER BY seq" in statement for statement in looked) == 1
+    assert sum("FROM message WHERE seq >" in statement for statement in looked) == 1
 
 
 async def test_what_stays_does_not_keep_what_follows_from_being_forgotten(tmp_path: Path) -> None:

@@ -215,5 +215,3 @@ def test_children_do_not_keep_a_dead_parent_alive(tmp_path: Path) -> None:
         finally:
             for pid in children:
                 os.kill(pid, signal.SIGKILL)
-
-

@@ -24,6 +24,7 @@ def connect(
     busy_seconds: float = 10.0,
     keep_seconds: float = 7 * 86400,
     body_limit: int = 1 << 20,
+    must_exist: bool = False,
 ) -> tuple[SqliteBroker, SqliteState]:
     """Broker and state over the file at `path`."""
     if not path or path == ":memory:" or path.startswith("file:"):
@@ -35,6 +36,7 @@ def connect(
         synchronous=synchronous,
         busy_seconds=busy_seconds,
         keep_seconds=keep_seconds,
+        must_exist=must_exist,
     )
     store = Store(options, clock)
     return SqliteBroker(store, body_limit), SqliteState(store)

@@ -6,7 +6,7 @@ do. Used by `store.py`, `writer.py`, `reader.py` and `presence.py`.
 
 import sqlite3
 
-from tenure.errors import BrokerError, BrokerUnavailable, StoreDamaged, StoreUnwritable, TenureError
+from tenure.errors import BrokerError, BrokerUnavailable, StoreDamaged, StoreMissing, StoreUnwritable, TenureError
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
@@ -71,6 +71,13 @@ def forked(path: str) -> BrokerError:
     return BrokerError(
         f"the store {path} was opened before this process was forked; nothing was written. "
         "Connect and open it again in the child"
+    )
+
+
+def missing(path: str) -> StoreMissing:
+    """Somebody wants to look at a file that is not there."""
+    return StoreMissing(
+        f"there is no database {path}; nothing was created. Mind the path, or send a first message there"
     )
 
 

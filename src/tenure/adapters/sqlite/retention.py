@@ -38,9 +38,9 @@ def _prune_messages(tx: Transaction, horizon: int) -> bool:
         " WHERE seq > ? ORDER BY seq LIMIT ?",
         (horizon, _cursor(tx, "message"), _PIECE),
     ).fetchall()
-    gone = listed([seq for seq, is_finished, is_old, _ in rows if is_finished and is_old])
-    for table in ("message", "note", "outcome"):
-        tx.db.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (gone,))
+    gone = [seq for seq, is_finished, is_old, _ in rows if is_finished and is_old]
+    for table in ("message", "note", "outcome") if gone else ():
+        tx.db.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (listed(gone),))
     # What comes later came in later: where half is too young, nearly all that follows is.
     young = sum(not is_old for _, is_finished, is_old, is_ready in rows if is_finished or is_ready)
     return _move_cursor(tx, "message", [row[0] for row in rows], is_edge=young > _PIECE // 2)
@@ -54,8 +54,9 @@ def _prune_claims(tx: Transaction, horizon: int) -> bool:
         " WHERE seq > ?2 ORDER BY seq LIMIT ?3",
         (horizon, _cursor(tx, "claim"), _PIECE),
     ).fetchall()
-    gone = listed([seq for seq, is_old, _ in rows if is_old])
-    tx.db.execute("DELETE FROM claim WHERE seq IN (SELECT value FROM json_each(?))", (gone,))
+    gone = [seq for seq, is_old, _ in rows if is_old]
+    if gone:
+        tx.db.execute("DELETE FROM claim WHERE seq IN (SELECT value FROM json_each(?))", (listed(gone),))
     young = sum(is_young for _, _, is_young in rows)
     return _move_cursor(tx, "claim", [row[0] for row in rows], is_edge=young > _PIECE // 2)
 

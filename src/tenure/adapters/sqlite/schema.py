@@ -117,10 +117,8 @@ def check_library() -> None:
 
 def check_owner(db: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
     """The version of the file. Refuses a newer one, and other programs' files, without changing a byte."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    application: int = db.execute("PRAGMA application_id").fetchone()[0]
-    foreign = application != APPLICATION_ID and (application or version or _has_tables(db))
-    if foreign:
+    application, version, has_tables = _look(db)
+    if application != APPLICATION_ID and (application or version or has_tables):
         msg = f"{path} is an SQLite database of another program; it was not changed. Give Tenure a file of its own"
         raise StoreDamaged(msg)
     if version > len(migrations):
@@ -151,8 +149,14 @@ def migrate(db: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIG
         raise
 
 
-def _has_tables(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+def _look(db: sqlite3.Connection) -> tuple[int, int, bool]:
+    """Application id, version, and whether there are tables: all of the same moment, as others may be opening it."""
+    statement = (
+        "SELECT application_id, user_version, EXISTS (SELECT 1 FROM sqlite_master)"
+        " FROM pragma_application_id, pragma_user_version"
+    )
+    application, version, has_tables = db.execute(statement).fetchone()
+    return application, version, bool(has_tables)
 
 
 def _statements(script: str) -> list[str]:

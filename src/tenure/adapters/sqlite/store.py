@@ -48,6 +48,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     busy_seconds: float = 10.0
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86400.0
+    #: For those who only look: a path that leads nowhere is a mistake, not a new file.
+    must_exist: bool = False
 
 
 class Store:
@@ -155,6 +157,8 @@ class Store:
     def _start(self) -> None:
         schema.check_library()
         path = self.options.path
+        if self.options.must_exist and not Path(path).exists():
+            raise faults.missing(path)
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

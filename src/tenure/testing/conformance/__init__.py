@@ -35,7 +35,7 @@ from tenure.testing.conformance.broker import (
     Touching,
     Waiting,
 )
-from tenure.testing.conformance.runner import Failure, Suite, pytest_classes, run_suites, tests_of
+from tenure.testing.conformance.runner import Failure, Suite, list_tests, pytest_classes, run_suites
 from tenure.testing.conformance.state import Journal, Ledger, Records, Roster
 
 #: In the order in which a message lives: a new adapter makes them pass from the top.
@@ -68,7 +68,7 @@ __all__ = [
     "STATE_SUITES",
     "Failure",
     "Suite",
+    "list_tests",
     "pytest_classes",
     "run_suites",
-    "tests_of",
 ]

@@ -37,7 +37,7 @@ class Failure(msgspec.Struct, frozen=True):
         return f"{self.suite}.{self.test}: {self.error}"
 
 
-def tests_of(suite: Suite) -> list[str]:
+def list_tests(suite: Suite) -> list[str]:
     """The names of a suite's tests, in the order in which they are written."""
     return [name for name, value in vars(suite).items() if name.startswith("test_") and inspect.isfunction(value)]
 
@@ -56,7 +56,7 @@ def run_suites(
 
 
 def _run(suite: Suite, factory: Callable[[], Harness]) -> Iterator[Failure]:
-    for test in tests_of(suite):
+    for test in list_tests(suite):
         harness = factory()
         try:
             run_virtual(_call(suite, test, harness), harness.clock)

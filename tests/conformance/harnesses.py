@@ -95,7 +95,7 @@ class SqliteHarness(Harness):
 
     async def damage(self, id: str) -> bytes:
         """Write over the stored bytes, behind the adapter's back."""
-        raw = b"\x00 damaged"
+        raw = b'\xff{"tenure":\x1e\x00 damaged'
         self._execute("UPDATE message SET envelope = ? WHERE id = ?", raw, id)
         return raw
 

@@ -5,6 +5,7 @@
     harness       what an adapter brings along to be tested
     conformance   the suites that every broker and state must pass
     faulty        brokers and states with one deliberate fault each, which the suites must catch
+    workers       real workers on a harness, that come, freeze and die; `wire` is what they say
 
 Nothing here knows an adapter. Only `plugin` needs pytest.
 """

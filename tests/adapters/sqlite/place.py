@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -42,7 +42,7 @@ class Place:
     def store(self) -> Any:
         return self.broker._store
 
-    async def __aenter__(self) -> "Place":
+    async def __aenter__(self) -> Self:
         await self.broker.open()
         await self.state.open()
         return self

@@ -27,6 +27,7 @@ class SqliteBroker:
         """Stand on `store`, which the state may share."""
         self._store = store
         self._turns = Turns()
+        self._is_idle = True
         self._traits = BrokerTraits(
             min_lease_seconds=0.05,
             max_lease_seconds=7 * _DAY,
@@ -77,8 +78,10 @@ class SqliteBroker:
         request = msgspec.structs.replace(request, want=want, seconds=self._bounds.clamp(request.seconds))
         lent = await self._store.write(
             lambda tx: lending.lend(tx, request, self._turns, self._bounds),
-            lambda view: lending.nothing_to_lend(view, request),
+            # Where there was something a moment ago, there is likely more: a look beforehand would be waste.
+            (lambda view: lending.nothing_to_lend(view, request)) if self._is_idle else None,
         )
+        self._is_idle = not lent.lots
         return lending.as_leases(lent, request, asked)
 
     async def wait(self, queues: Sequence[str], seconds: float) -> None:

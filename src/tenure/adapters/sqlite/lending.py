@@ -44,14 +44,17 @@ UPDATE message SET state = {READY} WHERE seq IN (
     SELECT seq FROM message INDEXED BY message_delayed
     WHERE state = {DELAYED} AND queue = ? AND moment <= ? ORDER BY moment LIMIT {_PROMOTED_AT_ONCE})
 """
-_FIRST = f"SELECT * {_IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2"
-_CHOSEN = "SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?1))"
-# The fourth column tells whether the messages are all alike: never lent before, and without a lease of their own.
-_READ = f"""
-SELECT json_group_array(seq), json_group_array(id),
-       CAST(group_concat(CASE WHEN length(envelope) <= {_SMALL_ENVELOPE} THEN CAST(envelope AS TEXT) ELSE '' END,
-                         x'1e') AS BLOB),
-       max(deliveries + attempts + crashes + lost) = 0 AND count(lease_seconds) = 0
+# Only what is needed: each column of an inner SELECT is copied.
+_COLUMNS = f"""
+seq, id, CASE WHEN length(envelope) <= {_SMALL_ENVELOPE} THEN envelope ELSE '' END AS raw,
+deliveries + attempts + crashes + lost AS counted, lease_seconds
+"""
+_FIRST = f"SELECT {_COLUMNS} {_IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2"
+_CHOSEN = f"SELECT {_COLUMNS} FROM message WHERE seq IN (SELECT value FROM json_each(?1))"
+# The last column tells whether the messages are all alike: never lent before, and without a lease of their own.
+_READ = """
+SELECT json_group_array(seq), json_group_array(id), CAST(group_concat(raw, x'1e') AS BLOB),
+       max(counted) = 0 AND count(lease_seconds) = 0
 FROM (%s)
 """
 _READ_MORE = """
@@ -124,14 +127,16 @@ def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
 
     `asked` is the caller's clock from before the request, so its deadline is never the later one.
     """
+    leases: list[Lease] = []
     owner = request.owner
-    usual = (request.seconds, _FIRST_DELIVERY)
-    return [
-        Lease(id, lot.queue, raw, owner, lent.fences[seconds], receipt_for(seq, id), seconds, asked + seconds, counters)
-        for lot in lent.lots
-        for seq, id, raw in lot.rows
-        for seconds, counters in (lot.special.get(seq, usual),)
-    ]
+    for queue, rows, special in lent.lots:
+        seconds, counters = request.seconds, _FIRST_DELIVERY
+        for seq, id, raw in rows:
+            if special:
+                seconds, counters = special[seq]
+            fence = lent.fences[seconds]
+            leases.append(Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, asked + seconds, counters))
+    return leases
 
 
 def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: Turns, bounds: Bounds) -> Lot | None:

@@ -20,7 +20,6 @@ _reason = msgspec.json.Decoder(Reason)
 
 #: Served by its partial index alone, except for leased ones: those are few.
 _COUNT = {
-    "ready": f"SELECT count(*) FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = ?",
     "delayed": f"SELECT count(*) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
     "leased": f"SELECT count(*) FROM message INDEXED BY message_leased WHERE state = {LEASED} AND queue = ?",
     "dead": f"SELECT count(*) FROM message INDEXED BY message_dead WHERE state = {DEAD} AND queue = ?",
@@ -111,9 +110,22 @@ def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
 
 def _depth(view: View, queue: str) -> Depth:
     counts = {state: view.db.execute(sql, (queue,)).fetchone()[0] for state, sql in _COUNT.items()}
+    counts["ready"] = _count_ready(view.db, queue)
     oldest = _oldest_sent_at(view.db, queue) if counts["ready"] else None
     age = None if oldest is None else max(0.0, view.wall - oldest)
     return Depth(queue=queue, oldest_age_seconds=age, **counts)
+
+
+def _count_ready(db: sqlite3.Connection, queue: str) -> int:
+    """Where no other queue has anything ready, names need not be compared: that halves the time for a million."""
+    in_ready = f"FROM message INDEXED BY message_ready WHERE state = {READY}"
+    first, last = db.execute(f"SELECT (SELECT min(queue) {in_ready}), (SELECT max(queue) {in_ready})").fetchone()
+    if first == last == queue:
+        row = db.execute(f"SELECT count(*) {in_ready}").fetchone()
+    else:
+        row = db.execute(f"SELECT count(*) {in_ready} AND queue = ?", (queue,)).fetchone()
+    count: int = row[0]
+    return count
 
 
 def _oldest_sent_at(db: sqlite3.Connection, queue: str) -> float | None:

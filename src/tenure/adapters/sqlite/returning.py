@@ -35,6 +35,11 @@ UPDATE message INDEXED BY message_leased SET moment = max(coalesce(moment, 0), ?
     (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER))
 WHERE state = {LEASED}
 """
+_EXCUSE = f"""
+UPDATE message INDEXED BY message_leased SET moment = ?1 + CAST(1000000 * coalesce(
+    (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER)
+WHERE state = {LEASED} AND moment BETWEEN ?3 AND ?4
+"""
 #: A gap of so many intervals between two sweeps means that the holders could not beat either.
 _INTERVALS_IN_A_GAP = 2
 
@@ -54,6 +59,9 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     if was_away:
         tx.db.execute(_GRACE, (tx.now, request.lease_seconds))
         return Swept(grace=True)
+    for since, until in tx.stalls:
+        # Nobody could renew a lease that ended then, and its holder may be about to: it gets a fresh window.
+        tx.db.execute(_EXCUSE, (tx.now, request.lease_seconds, since, until))
     adopted = _adopt(tx, request.lease_seconds)
     returned: list[str] = []
     dead: list[str] = []

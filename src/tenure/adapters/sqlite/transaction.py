@@ -1,6 +1,7 @@
 """A transaction as the acts see it: a connection, one moment, and what the commit will stir up."""
 
 import sqlite3
+from collections.abc import Sequence
 
 
 class View:
@@ -18,11 +19,13 @@ class View:
 class Transaction(View):
     """What a writing act gets: the write lock is held until the act, and those beside it, are committed."""
 
-    __slots__ = ("stirred",)
+    __slots__ = ("stalls", "stirred")
 
-    def __init__(self, db: sqlite3.Connection, now: int, wall: float) -> None:
+    def __init__(self, db: sqlite3.Connection, now: int, wall: float, stalls: Sequence[tuple[int, int]] = ()) -> None:
         """`now` must have been read after the lock was taken."""
         super().__init__(db, now, wall)
+        #: Spans of store time in which nobody could write, as far as this process knows (`stall.py`).
+        self.stalls = stalls
         #: Queues in which something became leasable, or will at a known time.
         self.stirred: set[str] = set()
 

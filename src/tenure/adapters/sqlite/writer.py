@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.adapters.sqlite.wake import Wake
@@ -22,9 +23,11 @@ from tenure.adapters.sqlite.wake import Wake
 _TOGETHER = 64
 #: Most jobs that gather while somebody else holds the lock.
 _TOGETHER_WHEN_LOCKED = 1024
-#: Between two tries to take a lock that another process holds: first, and at most.
-_FIRST_STEP_SECONDS = 0.0005
-_LAST_STEP_SECONDS = 0.01
+#: Between two tries to take a lock that another process holds: this share of what was waited already, within
+#: bounds. So a lock that is passed around quickly is caught quickly, and a lock that stays costs nothing.
+_STEP_SHARE = 0.02
+_SHORTEST_STEP_SECONDS = 0.0005
+_LONGEST_STEP_SECONDS = 0.02
 
 
 class Writer:
@@ -44,6 +47,7 @@ class Writer:
         self._timeline = timeline
         self._busy_seconds = busy_seconds
         self._wake = wake
+        self._stalls = Stalls()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._outstanding = 0
@@ -138,7 +142,6 @@ class Writer:
 
         Those that come in the meantime wait with the rest, and are added to `everybody`.
         """
-        step = _FIRST_STEP_SECONDS
         while jobs:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -147,6 +150,8 @@ class Writer:
                     raise
             else:
                 return jobs
+            self._stalls.begin(self._timeline.now())
+            step = min(max(jobs[0].waited * _STEP_SHARE, _SHORTEST_STEP_SECONDS), _LONGEST_STEP_SECONDS)
             # Waits for `step`, or not at all once the store is being closed.
             closing = self._closing.wait(step)
             for job in jobs:
@@ -156,12 +161,12 @@ class Writer:
             more = self._gather(_TOGETHER_WHEN_LOCKED - len(everybody))
             everybody += more
             jobs = [job for job in jobs if job.error is None] + more
-            step = min(step * 1.5, _LAST_STEP_SECONDS)
         return jobs
 
     def _commit_together(self, jobs: list[Job]) -> set[str]:
         """Run the jobs and commit. What they stirred up."""
-        transaction = Transaction(self._db, self._timeline.now(), self._timeline.clock.wall())
+        now = self._timeline.now()
+        transaction = Transaction(self._db, now, self._timeline.clock.wall(), self._stalls.until(now))
         try:
             if len(jobs) == 1:
                 done = self._run_single(jobs[0], transaction)
@@ -172,12 +177,14 @@ class Writer:
             return set()
         if not done:
             self._undo()
+            self._stalls.end(now, self._timeline.now())
             return set()
         try:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self._fail(jobs, error, at_commit=True)
             return set()
+        self._stalls.end(now, self._timeline.now())
         return transaction.stirred
 
     def _run_single(self, job: Job, transaction: Transaction) -> bool:
@@ -212,6 +219,7 @@ class Writer:
     def _fail(self, jobs: list[Job], error: sqlite3.Error, *, at_commit: bool = False) -> None:
         """Nothing of this transaction happened: tell everybody who took part, also those that went well."""
         self._undo()
+        self._stalls.begin(self._timeline.now())
         for job in jobs:
             if job.error is None:
                 job.error = faults.translate(error, self._path, at_commit=at_commit)

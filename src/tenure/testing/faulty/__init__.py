@@ -13,7 +13,7 @@ from typing import Any
 
 from tenure.broker import Broker
 from tenure.state import State
-from tenure.testing.faulty import lending, returning, sending, settling, state, touching
+from tenure.testing.faulty import dead_letters, ledger, lending, returning, sending, settling, state, touching
 from tenure.testing.faulty.honest import (
     HonestBroker,
     HonestJournal,
@@ -59,6 +59,6 @@ def _faults(*modules: Any) -> tuple[Fault, ...]:
 
 
 #: All of them, by theme.
-FAULTS: tuple[Fault, ...] = _faults(sending, lending, touching, settling, returning, state)
+FAULTS: tuple[Fault, ...] = _faults(sending, lending, touching, settling, returning, dead_letters, ledger, state)
 
 __all__ = ["FAULTS", "Fault", "HonestBroker", "HonestState"]

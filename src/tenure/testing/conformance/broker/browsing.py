@@ -18,14 +18,22 @@ class Browsing:
     async def test_pages_follow_one_another_without_gap_or_repeat(self, harness: Harness) -> None:
         harness.need("browsable")
         messages = await harness.put_many(7)
-        seen: list[Browsed] = []
-        while page := await harness.broker.browse(
-            QUEUE, MessageState.READY, limit=3, after=seen[-1].cursor if seen else 0
-        ):
-            assert len(page) <= 3
-            seen += page
-            assert len(seen) <= len(messages), "the pages repeat what was seen"
-        assert [one.id for one in seen] == [message.id for message in messages]
+        assert await _pages(harness, QUEUE, MessageState.READY) == [message.id for message in messages]
+
+    async def test_what_is_delayed_held_or_dead_is_paged_in_the_order_of_arrival_too(self, harness: Harness) -> None:
+        harness.need("browsable")
+        delayed, held, dead = [], [], []
+        for number in range(5):
+            # The last to come is the first to fall due, to lapse and to die.
+            delayed.append((await harness.put(queue="delayed", delay_seconds=900.0 - number)).id)
+            seconds = harness.lease_seconds * 2 - number
+            held.append((await harness.leased(harness.stranger(), queue="held", seconds=seconds)).id)
+            dead.append(await harness.leased(harness.stranger(), queue="dead"))
+        for lease in reversed(dead):
+            await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        assert await _pages(harness, "delayed", MessageState.DELAYED) == delayed
+        assert await _pages(harness, "held", MessageState.LEASED) == held
+        assert await _pages(harness, "dead", MessageState.DEAD) == [lease.id for lease in dead]
 
     async def test_each_state_is_shown_apart(self, harness: Harness) -> None:
         harness.need("browsable")
@@ -159,6 +167,18 @@ class Browsing:
     async def _counts(self, harness: Harness) -> tuple[int | None, ...]:
         depth = await harness.depth()
         return (depth.ready, depth.delayed, depth.leased, depth.dead)
+
+
+async def _pages(harness: Harness, queue: str, state: MessageState) -> list[str]:
+    """The ids of everything in one state, in pages of two."""
+    seen: dict[str, Browsed] = {}
+    after = 0
+    while page := await harness.broker.browse(queue, state, limit=2, after=after):
+        assert len(page) <= 2
+        assert not seen.keys() & {one.id for one in page}, "the page repeats what was seen"
+        seen |= {one.id: one for one in page}
+        after = page[-1].cursor
+    return list(seen)
 
 
 async def _one_in_each_state(harness: Harness) -> dict[MessageState, str]:

@@ -151,11 +151,15 @@ class Crashing:
             assert again.id == lease.id
             answer = await _ask(harness, again, again.owner)
             # Not run again: the hand-offs that may be missing go out, and the message is only deleted.
+            assert isinstance(answer, Done)
             assert answer == Done(b'"first"', (handoff,))
             for _ in range(2):
                 await harness.broker.send([handoff])
-            (settlement,) = await harness.broker.ack([Ack(again, b'"first"')])
+            (settlement,) = await harness.broker.ack([Ack(again, answer.result)])
             assert settlement.outcome == Outcome.DELETED
+            record = await harness.record(lease.id)
+            assert (record.state, record.result) == (MessageState.COMPLETED, b'"first"')
+            assert await _ask(harness, again, harness.stranger()) == Done(b'"first"', (handoff,))
             sent_on = await harness.lease_all(harness.stranger(), queues=(handoff.message.queue,))
             assert [one.id for one in sent_on] == [handoff.message.id]
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from tenure.broker import Sent
-from tenure.claim import ClaimRequest, Done, Fresh, Scope, digest
+from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.message import Message, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
@@ -88,6 +88,18 @@ class Keys:
         answer = await _claim(harness, message, harness.stranger())
         assert isinstance(answer, Done)
         assert answer.result == b"42"
+
+    async def test_an_ack_does_not_write_over_what_was_sealed(self, harness: Harness) -> None:
+        harness.need("keys_at_send")
+        lease = await harness.leased(harness.stranger(), key=KEY)
+        message = decode(lease.envelope)
+        claimed = await _claim(harness, message, lease.owner)
+        assert isinstance(claimed, Fresh)
+        assert await harness.state.ledger.seal([Seal(claimed.token, b"1")]) == [True]
+        await harness.broker.ack([Ack(lease, b"2")])
+        answer = await _claim(harness, message, harness.stranger())
+        assert isinstance(answer, Done)
+        assert answer.result == b"1"
 
     async def test_a_dead_message_frees_its_key(self, harness: Harness) -> None:
         harness.need("keys_at_send")

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from tenure.envelope import encode
 from tenure.lease import LeaseState
 from tenure.message import Counters, MessageState, Overrides
 from tenure.settlement import Ack, GiveBack, Nack, Outcome
@@ -185,3 +186,13 @@ class Lending:
         raw = await harness.damage(message.id)
         lease = await harness.lease_one(harness.stranger())
         assert (lease.id, lease.envelope) == (message.id, raw)
+
+    async def test_a_damaged_message_does_not_spoil_its_neighbours(self, harness: Harness) -> None:
+        before, damaged, after = await harness.put(), await harness.put(), await harness.put()
+        raw = await harness.damage(damaged.id)
+        leases = await harness.lease(harness.stranger(), 3)
+        assert [(lease.id, lease.envelope) for lease in leases] == [
+            (before.id, encode(before)),
+            (damaged.id, raw),
+            (after.id, encode(after)),
+        ]

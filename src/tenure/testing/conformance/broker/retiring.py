@@ -1,6 +1,7 @@
 """Retiring: what a dead owner held is free at once, and nothing it still says is heard."""
 
 import asyncio
+import contextlib
 
 from tenure.broker import Swept
 from tenure.claim import ClaimRequest, Fresh, Running, Scope
@@ -81,6 +82,29 @@ class Retiring:
     async def test_a_retired_owner_is_refused_even_if_there_is_nothing_to_lend(self, harness: Harness) -> None:
         owner = await harness.owner()
         await harness.broker.retire(owner.id, crashed=False)
+        assert await _is_banned(harness, owner)
+
+    async def test_a_retired_owner_is_still_refused_after_many_sweeps(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=True)
+        await harness.put()
+        await harness.advance(900.0)
+        assert await _is_banned(harness, owner)
+
+    async def test_a_late_goodbye_of_a_retired_owner_changes_nothing(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=True)
+        await harness.state.roster.leave(owner)
+        assert await harness.state.roster.dead() == []
+        assert await _is_banned(harness, owner)
+
+    async def test_a_retired_owner_cannot_join_again(self, harness: Harness) -> None:
+        owner = await harness.owner()
+        await harness.broker.retire(owner.id, crashed=True)
+        # It may be told at once, or with its next lease.
+        with contextlib.suppress(OwnerRetired):
+            await harness.state.roster.join(owner)
+        assert await harness.state.roster.alive() == []
         assert await _is_banned(harness, owner)
 
     async def test_a_new_boot_of_a_retired_owner_is_welcome(self, harness: Harness) -> None:

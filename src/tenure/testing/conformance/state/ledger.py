@@ -110,13 +110,19 @@ class Ledger:
         await harness.sweep()
         assert await _ask(harness, "two/1") == Done(b"42")
 
-    async def test_a_seal_takes_effect_once(self, harness: Harness) -> None:
+    async def test_a_seal_repeated_after_a_lost_reply_is_told_that_it_is_done(self, harness: Harness) -> None:
         token = await _claimed(harness, "one/1")
         assert await harness.state.ledger.seal([Seal(token, b"1")]) == [True]
-        # Repeated after a lost reply. It may be told that it is done (it is, by this very token) or that
-        # the claim is over (it is); what it must not do is write again.
-        await harness.state.ledger.seal([Seal(token, b"2")])
+        # It is done, by this very token; and nothing is written again.
+        assert await harness.state.ledger.seal([Seal(token, b"2")]) == [True]
         assert await _ask(harness, "two/1") == Done(b"1")
+
+    async def test_a_release_repeated_after_a_lost_reply_is_told_that_it_is_free(self, harness: Harness) -> None:
+        token = await _claimed(harness, "one/1")
+        assert await harness.state.ledger.release([token]) == [True]
+        assert await harness.state.ledger.release([token]) == [True]
+        await _claimed(harness, "two/1")
+        assert await harness.state.ledger.release([token]) == [False]
 
     async def test_a_renewed_claim_runs_on_from_now(self, harness: Harness) -> None:
         token = await _claimed(harness, "one/1")
@@ -178,9 +184,8 @@ class Ledger:
         await ledger.release([tokens[1]])
         assert await ledger.renew(tokens) == [True, False, True]
         assert await ledger.seal([Seal(token, b"1") for token in tokens]) == [True, False, True]
-        # The second is free already, so releasing it again may be called done or too late.
-        released = await ledger.release(tokens)
-        assert (released[0], released[2]) == (False, False)
+        # Sealed is not released; the second was, before.
+        assert await ledger.release(tokens) == [False, True, False]
 
     async def test_another_payload_under_a_done_key_is_a_conflict(self, harness: Harness) -> None:
         token = await _claimed(harness, "one/1")

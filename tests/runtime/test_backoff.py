@@ -1,0 +1,45 @@
+"""Waiting for something that is away: growing pauses, one line a spell."""
+
+import logging
+
+import pytest
+
+from tenure.runtime.backoff import Backoff
+from tenure.testing.virtual import VirtualClock
+
+logger = logging.getLogger("test")
+
+
+async def test_pauses_grow_to_a_limit(virtual_clock: VirtualClock) -> None:
+    backoff = Backoff(virtual_clock)
+    pauses = []
+    for _ in range(12):
+        before = virtual_clock.now
+        await backoff.pause()
+        pauses.append(virtual_clock.now - before)
+    assert pauses[0] <= 0.05
+    assert all(1.0 <= pause <= 2.0 for pause in pauses[-3:]), pauses
+
+
+async def test_a_success_makes_the_next_pause_short_again(virtual_clock: VirtualClock) -> None:
+    backoff = Backoff(virtual_clock)
+    backoff.failed(logger, "leasing", OSError())
+    for _ in range(10):
+        await backoff.pause()
+    backoff.succeeded(logger, "leasing")
+    before = virtual_clock.now
+    await backoff.pause()
+    assert virtual_clock.now - before <= 0.05
+
+
+async def test_a_spell_is_told_once_at_its_begin_and_once_at_its_end(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    backoff = Backoff(virtual_clock)
+    backoff.succeeded(logger, "leasing")
+    for _ in range(5):
+        backoff.failed(logger, "leasing", OSError("no route"))
+    virtual_clock.now += 12
+    backoff.succeeded(logger, "leasing")
+    backoff.succeeded(logger, "leasing")
+    assert caplog.messages == ["leasing: no route; trying again until it works", "leasing works again after 12.0 s"]

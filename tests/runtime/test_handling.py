@@ -1,0 +1,369 @@
+"""Handling: runs one message, wherever its handler belongs, and catches the verdict."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenure import Context, Reject, SyncContext, Tenure
+from tenure.call import Call, Options
+from tenure.errors import ConfigurationError
+from tenure.lease import Lease
+from tenure.message import Counters, Message
+from tenure.record import Progress
+from tenure.runtime.children import ChildDied
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.handling import Handling
+from tenure.runtime.slots import Slots
+from tenure.testing.virtual import VirtualClock
+from tenure.verdict import Completed, Dead, Lost, Reason, Retried, Returned, Verdict
+
+GIVEN_BACK = Returned(0.0, Reason("worker_stopping", "the worker was stopped"))
+
+
+class Pool:
+    """Stands for child processes."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.answer: Callable[[], Any] = lambda: Completed(b'"from a child"')
+        self.closed = False
+
+    async def run(self, delivery: Delivery, _link: object) -> Any:
+        self.ran.append(delivery.id)
+        return self.answer()
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Link:
+    """Stands for the worker, as far as a context asks."""
+
+    deadline = 0.0
+    stopping = False
+
+    def __init__(self, delivery: Delivery) -> None:
+        self.delivery = delivery
+
+    @property
+    def lease_lost(self) -> bool:
+        return self.delivery.lease_lost
+
+    async def touch(self, seconds: float | None) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+    async def checkpoint(self, data: bytes) -> None: ...
+
+    async def load_checkpoint(self) -> bytes | None: ...
+
+    def submit(self, call: Call[Any], options: Options) -> str:
+        return self.delivery.hand_on(call, options, sent_at=0.0).message.id
+
+
+class Bench:
+    """A handling stage, and its verdicts."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.app = Tenure("memory://", clock=clock)
+        self.slots = Slots(5)
+        self.children, self.solo = Pool(), Pool()
+        self.verdicts: dict[str, Verdict] = {}
+        self.handling = Handling(
+            clock, self.slots, self._conclude, make_link=Link,  # type: ignore[arg-type]
+            children=self.children, solo=self.solo,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def _conclude(self, delivery: Delivery, verdict: Verdict) -> None:
+        assert delivery.id not in self.verdicts, "concluded twice"
+        self.verdicts[delivery.id] = verdict
+
+    def start(self, function: Callable[..., Any], *, counters: Counters | None = None, **options: Any) -> Delivery:
+        task = self.app.task(name=f"task-{len(self.app.tasks)}", **options)(function)
+        id = f"m{len(self.app.tasks)}"
+        delivery = Delivery(Lease(id, "q", b"", "o/1", 3, 3, 30.0, 0.0, counters or Counters()))
+        delivery.task = task
+        delivery.message = Message(id=id, queue="q", task=task.name, body=msgspec.Raw(b"{}"))
+        self.slots.take(1)
+        self.handling.start([delivery])
+        return delivery
+
+    async def verdict(self, function: Callable[..., Any], **options: Any) -> Verdict:
+        delivery = self.start(function, **options)
+        await asyncio.sleep(1000)
+        return self.verdicts[delivery.id]
+
+
+@asynccontextmanager
+async def handling(clock: VirtualClock) -> AsyncIterator[Bench]:
+    bench = Bench(clock)
+    yield bench
+    await bench.handling.close()
+    assert bench.children.closed
+    assert bench.solo.closed
+
+
+async def test_a_returned_value_is_a_completion(virtual_clock: VirtualClock) -> None:
+    async def work(ctx: Context) -> dict[str, int]:
+        return {"fence": ctx.fence, "attempt": ctx.attempt}
+
+    async with handling(virtual_clock) as bench:
+        assert await bench.verdict(work) == Completed(b'{"fence":3,"attempt":1}')
+        assert (bench.slots.running, bench.handling.running, bench.handling.running_ids) == (0, set(), set())
+
+
+async def test_a_plain_function_runs_in_a_thread(virtual_clock: VirtualClock) -> None:
+    def work(ctx: SyncContext) -> bool:
+        return threading.current_thread() is not threading.main_thread() and ctx.fence == 3
+
+    async with handling(virtual_clock) as bench:
+        assert await bench.verdict(work) == Completed(b"true")
+
+
+async def test_how_long_it_ran_is_known(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        await asyncio.sleep(12)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(20)
+        assert delivery.seconds == pytest.approx(12)
+
+
+async def test_hand_offs_go_with_the_completion(virtual_clock: VirtualClock) -> None:
+    async with handling(virtual_clock) as bench:
+        follow = bench.app.task(name="follow")(lambda: None)
+
+        async def work(ctx: Context) -> None:
+            ctx.submit(follow.bind())
+
+        verdict = await bench.verdict(work)
+        assert isinstance(verdict, Completed)
+        assert [outgoing.message.task for outgoing in verdict.handoffs] == ["follow"]
+
+
+class Strange(BaseException):
+    """Neither an Exception nor a wish to end the process."""
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(1), Strange(), GeneratorExit(), StopAsyncIteration()])
+async def test_whatever_a_handler_raises_is_a_verdict_and_frees_its_slot(
+    virtual_clock: VirtualClock, error: BaseException
+) -> None:
+    async def work() -> None:
+        raise error
+
+    async with handling(virtual_clock) as bench:
+        assert isinstance(await bench.verdict(work), Retried)
+        assert bench.slots.running == 0
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(1), StopIteration()])
+async def test_whatever_a_thread_raises_is_a_verdict_too(virtual_clock: VirtualClock, error: BaseException) -> None:
+    """A StopIteration cannot be carried by a future: as `next(iter([]))` raises it, runs would hang for ever."""
+
+    def work() -> None:
+        raise error
+
+    async with handling(virtual_clock) as bench:
+        assert isinstance(await bench.verdict(work), Retried)
+        assert bench.slots.running == 0
+
+
+async def test_a_result_without_a_json_form_is_an_error(virtual_clock: VirtualClock) -> None:
+    async def work() -> object:
+        return object()
+
+    async with handling(virtual_clock) as bench:
+        verdict = await bench.verdict(work)
+        assert isinstance(verdict, Retried)
+        assert "no JSON form" in verdict.reason.text
+
+
+async def test_a_handler_that_cancels_itself_has_failed(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    async with handling(virtual_clock) as bench:
+        verdict = await bench.verdict(work)
+        assert isinstance(verdict, Retried)
+        assert "cancelled by its own code" in verdict.reason.text
+
+
+async def test_a_run_that_is_ended_from_outside_gets_the_given_verdict(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        await asyncio.sleep(1e6)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, GIVEN_BACK)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: GIVEN_BACK}
+
+
+async def test_a_run_that_is_ended_before_its_first_step_gets_its_verdict_too(virtual_clock: VirtualClock) -> None:
+    """A task that is cancelled before it began never runs: its slot and its message would hang for ever."""
+    runs: list[None] = []
+
+    async def work() -> None:
+        runs.append(None)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        bench.handling.end(delivery, GIVEN_BACK)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: GIVEN_BACK}
+        assert (runs, bench.slots.running) == ([], 0)
+
+
+async def test_an_error_on_the_way_out_does_not_change_the_given_verdict(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        try:
+            await asyncio.sleep(1e6)
+        finally:
+            raise OSError
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, GIVEN_BACK)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: GIVEN_BACK}
+
+
+async def test_a_handler_that_returns_all_the_same_has_completed(virtual_clock: VirtualClock) -> None:
+    async def work() -> str:
+        try:
+            await asyncio.sleep(1e6)
+        except asyncio.CancelledError:
+            return "just finished"
+        return "never"
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, GIVEN_BACK)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: Completed(b'"just finished"')}
+
+
+async def test_a_lost_lease_beats_every_other_verdict(virtual_clock: VirtualClock) -> None:
+    async def work() -> str:
+        await asyncio.sleep(10)
+        return "too late"
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        delivery.lease_lost = True
+        await asyncio.sleep(20)
+        assert bench.verdicts == {delivery.id: Lost()}
+
+
+async def test_a_run_beyond_max_hold_is_a_failed_attempt(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        await asyncio.sleep(1e6)
+
+    async with handling(virtual_clock) as bench:
+        first, last = bench.start(work), bench.start(work, counters=Counters(attempts=2))
+        await asyncio.sleep(1)
+        for delivery in (first, last):
+            bench.handling.end_overheld(delivery)
+        await asyncio.sleep(1)
+        retried, dead = bench.verdicts[first.id], bench.verdicts[last.id]
+        assert isinstance(retried, Retried)
+        assert retried.reason.code == "max_hold"
+        assert isinstance(dead, Dead)
+
+
+async def test_ending_what_is_over_changes_nothing(virtual_clock: VirtualClock) -> None:
+    async def work() -> None: ...
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, GIVEN_BACK)
+        bench.handling.end_overheld(delivery)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: Completed(b"null")}
+
+
+async def test_a_thread_that_is_left_keeps_its_slot_until_it_ends(virtual_clock: VirtualClock) -> None:
+    go_on = threading.Event()
+    entered = threading.Event()
+
+    def work() -> None:
+        entered.set()
+        go_on.wait(10)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        while not entered.is_set():
+            await asyncio.sleep(0)
+        bench.handling.end(delivery, GIVEN_BACK)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert bench.verdicts == {delivery.id: GIVEN_BACK}
+        assert (bench.slots.running, bench.handling.running_ids) == (1, {delivery.id})
+        go_on.set()
+        await asyncio.sleep(1)
+        assert (bench.slots.running, bench.handling.running_ids) == (0, set())
+
+
+async def test_a_process_handler_runs_in_a_child(virtual_clock: VirtualClock) -> None:
+    async with handling(virtual_clock) as bench:
+        assert await bench.verdict(lambda: None, runs_in="process") == Completed(b'"from a child"')
+        assert len(bench.children.ran) == 1
+
+
+async def test_a_child_that_dies_is_a_failed_attempt(virtual_clock: VirtualClock) -> None:
+    async with handling(virtual_clock) as bench:
+
+        def die() -> None:
+            raise ChildDied(-9, alone=False)
+
+        bench.children.answer = die
+        verdict = await bench.verdict(lambda: None, runs_in="process")
+        assert isinstance(verdict, Retried)
+        assert (verdict.reason.code, "SIGKILL" in verdict.reason.text) == ("process_died", True)
+
+
+async def test_a_child_that_cannot_start_blames_no_message(virtual_clock: VirtualClock) -> None:
+    async with handling(virtual_clock) as bench:
+
+        def fail() -> None:
+            msg = "no module named jobs"
+            raise ConfigurationError(msg)
+
+        bench.children.answer = bench.solo.answer = fail
+        for options in ({"runs_in": "process"}, {"counters": Counters(crashes=2)}):
+            verdict = await bench.verdict(lambda: None, **options)
+            assert isinstance(verdict, Returned)
+            assert "no module named jobs" in verdict.reason.text
+
+
+async def test_a_suspect_runs_alone_and_only_there_its_crash_is_its_own(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        raise Reject("it must not run here")  # noqa: EM101
+
+    async with handling(virtual_clock) as bench:
+        assert await bench.verdict(work, counters=Counters(crashes=2)) == Completed(b'"from a child"')
+        assert len(bench.solo.ran) == 1
+
+        def die() -> None:
+            raise ChildDied(3, alone=True)
+
+        bench.solo.answer = die
+        verdict = await bench.verdict(work, counters=Counters(crashes=2))
+        assert isinstance(verdict, Dead)
+        assert verdict.reason.code == "crashed_alone"
+        assert "exit code 3" in verdict.reason.text
+        assert isinstance(await bench.verdict(work, counters=Counters(crashes=1)), Dead), "one crash is no suspicion"
+        assert len(bench.solo.ran) == 2

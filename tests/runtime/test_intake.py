@@ -1,0 +1,380 @@
+"""Intake: leases a batch, reads it, and lets in what may run."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenure import Tenure
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
+from tenure.envelope import VERSION
+from tenure.message import Message
+from tenure.owner import Owner
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.intake import IDLE_SECONDS, MAX_LOST, MAX_UNKNOWN, Intake
+from tenure.runtime.slots import Slots
+from tenure.testing.harness import QUEUE, TASK, Harness
+from tenure.testing.wire import Wire
+from tenure.verdict import Dead, Duplicate, Lost, Returned, Verdict
+
+
+class Crew:
+    """Stands for the worker around the intake."""
+
+    def __init__(self, harness: Harness, owner: Owner) -> None:
+        self._harness = harness
+        self.owner = owner
+        self.admitted: list[Delivery] = []
+        self.concluded: list[tuple[Delivery, Verdict]] = []
+        self.running: set[str] = set()
+
+    @property
+    def owner_id(self) -> str:
+        return self.owner.id
+
+    async def rejoin(self) -> None:
+        self.owner = await self._harness.owner()
+
+    def is_running(self, id: str) -> bool:
+        return id in self.running
+
+    def admit(self, deliveries: Sequence[Delivery]) -> None:
+        self.admitted += deliveries
+
+    def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
+        self.concluded.append((delivery, verdict))
+
+
+class Bench:
+    """An intake that fetches, and what it let in."""
+
+    def __init__(self, harness: Harness, owner: Owner, concurrency: int) -> None:
+        app = Tenure("memory://", client="test")
+        app.task(name=TASK, queue=QUEUE)(_deliver)
+        self.harness = harness
+        self.wire = Wire(harness.broker, harness.state)
+        self.crew = Crew(harness, owner)
+        self.slots = Slots(concurrency)
+        self.intake = Intake(
+            self.wire.broker, self.wire.state.ledger, harness.clock, self.slots, self.crew,
+            queues=[QUEUE], tasks=app.tasks, lease_seconds=harness.lease_seconds,
+        )  # fmt: skip
+        self.asked: list[int] = []
+        self.wire.spy = self._spy
+
+    def _spy(self, name: str, arguments: tuple[Any, ...]) -> None:
+        if name == "broker.lease":
+            self.asked.append(arguments[0].want)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [verdict for _, verdict in self.crew.concluded]
+
+    @property
+    def ids(self) -> list[str]:
+        return [delivery.id for delivery in self.crew.admitted]
+
+
+async def _deliver(to: str) -> None: ...
+
+
+@asynccontextmanager
+async def fetching(harness: Harness, *, concurrency: int = 10) -> AsyncIterator[Bench]:
+    bench = Bench(harness, await harness.owner(), concurrency)
+    task = asyncio.create_task(bench.intake.run())
+    yield bench
+    assert not task.done() or task.exception() is None, "the intake has died"
+    bench.intake.stop()
+    await asyncio.wait_for(task, 1)
+
+
+# --- fetching -------------------------------------------------------------------------------------------
+
+
+async def test_it_takes_as_many_as_there_are_slots(harness: Harness) -> None:
+    await harness.put_many(10)
+    async with fetching(harness, concurrency=4) as bench:
+        await asyncio.sleep(1)
+        assert (bench.asked, len(bench.ids)) == ([4], 4)
+        assert (bench.slots.running, bench.slots.unsettled) == (4, 4)
+        bench.slots.finish()
+        bench.slots.finish()
+        await asyncio.sleep(1)
+        assert (bench.asked, len(bench.ids)) == ([4, 2], 6)
+
+
+async def test_it_asks_for_no_more_than_the_broker_takes(small: Harness) -> None:
+    await small.put_many(7)
+    async with fetching(small, concurrency=50) as bench:
+        await asyncio.sleep(1)
+        assert max(bench.asked) == small.traits.batch_limit
+        assert len(bench.ids) == 7
+
+
+async def test_an_idle_intake_is_woken_by_a_message(harness: Harness) -> None:
+    async with fetching(harness) as bench:
+        await asyncio.sleep(IDLE_SECONDS * 1.5)
+        message = await harness.put()
+        await asyncio.sleep(0.1)
+        assert bench.ids == [message.id]
+
+
+async def test_an_idle_intake_asks_rarely(harness: Harness) -> None:
+    async with fetching(harness) as bench:
+        await asyncio.sleep(IDLE_SECONDS * 10)
+        assert len(bench.asked) <= 12
+
+
+async def test_stopping_ends_the_wait_at_once_and_leases_no_more(harness: Harness) -> None:
+    bench = Bench(harness, await harness.owner(), 1)
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(1)
+    bench.intake.stop()
+    await asyncio.wait_for(task, 0.01)
+    await harness.put()
+    await asyncio.sleep(10)
+    assert bench.ids == []
+
+
+async def test_what_a_lease_call_under_way_lends_is_let_in_while_stopping(harness: Harness) -> None:
+    message = await harness.put()
+    bench = Bench(harness, await harness.owner(), 1)
+    bench.wire.spy = lambda *_: bench.wire.freeze()
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(1)
+    bench.intake.stop()
+    bench.wire.spy = lambda *_: None
+    bench.wire.thaw()
+    await asyncio.wait_for(task, 1)
+    assert bench.ids == [message.id], "it would be nobody's"
+
+
+async def test_a_broker_that_is_away_is_asked_again(harness: Harness) -> None:
+    message = await harness.put()
+    async with fetching(harness) as bench:
+        bench.wire.away()
+        await asyncio.sleep(30)
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.ids == [message.id]
+
+
+async def test_what_a_lost_reply_lent_is_found_by_its_request(harness: Harness) -> None:
+    messages = await harness.put_many(3)
+    async with fetching(harness) as bench:
+        bench.wire.lose_replies("broker.lease")
+        await asyncio.sleep(1)
+        assert bench.ids == [message.id for message in messages]
+
+
+async def test_what_a_lost_reply_lent_is_asked_for_until_there_is_an_answer(harness: Harness) -> None:
+    messages = await harness.put_many(3)
+    async with fetching(harness, concurrency=3) as bench:
+        bench.wire.lose_replies("broker.lease")
+        bench.wire.away("broker.held")
+        await asyncio.sleep(10)
+        assert bench.ids == []
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.ids == [message.id for message in messages]
+        assert bench.asked == [3], "more was leased before it was known what was lent"
+
+
+async def test_an_owner_that_was_declared_dead_joins_again(harness: Harness) -> None:
+    async with fetching(harness) as bench:
+        old = bench.crew.owner_id
+        await harness.broker.retire(old, crashed=True)
+        message = await harness.put()
+        await asyncio.sleep(IDLE_SECONDS * 2)
+        assert bench.ids == [message.id]
+        assert bench.crew.owner_id != old
+
+
+# --- letting in -----------------------------------------------------------------------------------------
+
+
+async def test_a_message_is_let_in_with_its_task(harness: Harness) -> None:
+    message = await harness.put()
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (delivery,) = bench.crew.admitted
+        assert delivery.message == message
+        assert delivery.task is not None
+        assert (delivery.task.name, delivery.token, delivery.fence) == (TASK, None, delivery.lease.fence)
+
+
+async def test_a_damaged_message_is_dead_and_its_slot_free(harness: Harness) -> None:
+    message = await harness.put()
+    await harness.damage(message.id)
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Dead)
+        assert (verdict.reason.code, verdict.counted) == ("body_undecodable", False)
+        assert (bench.slots.running, bench.slots.unsettled) == (0, 1)
+
+
+async def test_an_unknown_task_is_given_back_for_longer_each_time(harness: Harness) -> None:
+    message = await harness.put(task="from_the_future")
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert (verdict.after_seconds, verdict.reason.code) == (2.0, "unknown_task")
+        (delivery, _) = bench.crew.concluded[0]
+        assert delivery.id == message.id
+        later = [_again(bench, delivery, deliveries) for deliveries in (2, 5, 10, MAX_UNKNOWN - 1)]
+        assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 32, 60, 60]
+        assert isinstance(_again(bench, delivery, MAX_UNKNOWN), Dead)
+
+
+async def test_an_envelope_of_a_newer_version_is_for_a_newer_worker(harness: Harness) -> None:
+    message = await harness.put()
+    lease = await harness.lease_one(harness.stranger())
+    raw = lease.envelope.replace(b'"tenure":%d' % VERSION, b'"tenure":%d' % (VERSION + 1))
+    assert raw != lease.envelope
+    bench = Bench(harness, await harness.owner(), 1)
+    await bench.intake.admit([msgspec.structs.replace(lease, envelope=raw)])
+    (verdict,) = bench.verdicts
+    assert isinstance(verdict, Returned)
+    assert "newer" in verdict.reason.text
+    assert bench.crew.concluded[0][0].id == message.id
+
+
+async def test_what_still_runs_here_is_not_run_beside_itself(harness: Harness) -> None:
+    message = await harness.put()
+    async with fetching(harness) as bench:
+        bench.crew.running.add(message.id)
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.reason.code == "running_here"
+
+
+async def test_a_message_that_was_lost_too_often_is_put_aside(harness: Harness) -> None:
+    await harness.put()
+    for _ in range(MAX_LOST):
+        await harness.lease_one(await harness.owner())
+        await harness.lapse()
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Dead)
+        assert verdict.reason.code == "max_lost"
+
+
+async def test_an_expired_message_is_put_aside(harness: Harness) -> None:
+    await harness.put(expires_at=harness.clock.wall() + 10)
+    alive = await harness.put(expires_at=harness.clock.wall() + 1000)
+    await asyncio.sleep(10)
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        assert bench.ids == [alive.id]
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Dead)
+        assert verdict.reason.code == "expired"
+
+
+# --- claims ---------------------------------------------------------------------------------------------
+
+
+async def test_a_message_without_a_key_is_not_claimed_where_the_broker_settles_exactly_once(harness: Harness) -> None:
+    await harness.put()
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        assert len(bench.ids) == 1
+        assert "ledger.claim" not in bench.wire.said
+
+
+async def test_everything_is_claimed_in_one_call_where_it_does_not(loose: Harness) -> None:
+    await loose.put_many(5)
+    async with fetching(loose) as bench:
+        await asyncio.sleep(1)
+        assert bench.wire.said.count("ledger.claim") == 1
+        for delivery in bench.crew.admitted:
+            assert delivery.token is not None
+            assert delivery.fence == delivery.token.fence
+
+
+async def test_what_is_done_is_a_duplicate_whatever_else_is_wrong_with_it(loose: Harness) -> None:
+    message = await loose.put(key="k", expires_at=loose.clock.wall() - 1)
+    await _seal(loose, message, b"42")
+    async with fetching(loose) as bench:
+        await asyncio.sleep(1)
+        assert bench.verdicts == [Duplicate(b"42")]
+
+
+async def test_what_runs_elsewhere_is_given_back_until_the_claim_could_have_ended(loose: Harness) -> None:
+    message = await loose.put(key="k")
+    await _claim(loose, message, 12.0)
+    async with fetching(loose) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.after_seconds == pytest.approx(12.0, abs=0.1)
+        assert verdict.reason.code == "running_elsewhere"
+
+
+async def test_another_payload_under_a_known_key_is_dead(loose: Harness) -> None:
+    first = await loose.put(key="k", body={"to": "ada"})
+    await _seal(loose, first, b"1")
+    await loose.put(key="k", body={"to": "bob"})
+    async with fetching(loose) as bench:
+        await asyncio.sleep(1)
+        (dead,) = [verdict for verdict in bench.verdicts if isinstance(verdict, Dead)]
+        assert dead.reason.code == "key_conflict"
+        assert first.id in dead.reason.text
+
+
+async def test_a_ledger_that_is_away_keeps_out_only_what_needs_it(harness: Harness) -> None:
+    keyed, plain = await harness.put(key="k"), await harness.put()
+    async with fetching(harness) as bench:
+        bench.wire.away("ledger.*")
+        await asyncio.sleep(0.5)
+        assert bench.ids == [plain.id]
+        ((delivery, verdict),) = bench.crew.concluded
+        assert delivery.id == keyed.id
+        assert isinstance(verdict, Returned)
+
+
+async def test_an_owner_declared_dead_between_lease_and_claim_lets_nothing_in(loose: Harness) -> None:
+    await loose.put()
+    bench = Bench(loose, await loose.owner(), 1)
+    leases = await loose.lease(bench.crew.owner_id)
+    await loose.broker.retire(bench.crew.owner_id, crashed=True)
+    await bench.intake.admit(leases)
+    assert (bench.ids, bench.verdicts) == ([], [Lost()])
+    assert bench.slots.running == 0
+
+
+async def test_a_claimed_message_beyond_its_limits_gives_its_claim_up_again(loose: Harness) -> None:
+    await loose.put(expires_at=loose.clock.wall() - 1)
+    async with fetching(loose) as bench:
+        await asyncio.sleep(1)
+        ((delivery, verdict),) = bench.crew.concluded
+        assert isinstance(verdict, Dead)
+        assert delivery.token is not None, "the outbox could not release it"
+
+
+def _again(bench: Bench, delivery: Delivery, deliveries: int) -> Verdict:
+    """The same message, lent for the so-manieth time."""
+    counters = msgspec.structs.replace(delivery.lease.counters, deliveries=deliveries)
+    bench.slots.take(1)
+    assert not bench.intake._read(Delivery(msgspec.structs.replace(delivery.lease, counters=counters)))
+    return bench.verdicts[-1]
+
+
+async def _claim(harness: Harness, message: Message, seconds: float) -> Fresh:
+    request = ClaimRequest(Scope.of(message), message.id, harness.stranger(), seconds, digest(message))
+    (answer,) = await harness.state.ledger.claim([request])
+    assert isinstance(answer, Fresh)
+    return answer
+
+
+async def _seal(harness: Harness, message: Message, result: bytes) -> None:
+    answer = await _claim(harness, message, 30.0)
+    assert await harness.state.ledger.seal([Seal(answer.token, result)]) == [True]
+

@@ -1,0 +1,116 @@
+"""Reporting: one compact event a message, and a log line for the abnormal."""
+
+import logging
+
+import msgspec
+import pytest
+
+from tenure.event import Event, EventKind
+from tenure.lease import Lease
+from tenure.message import Counters, Message
+from tenure.runtime import reporting
+from tenure.runtime.delivery import Delivery
+from tenure.settlement import Outcome, Settlement
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
+
+BROKEN = Reason("error", "it broke", "Traceback: …\n")
+
+
+def delivery(verdict: Verdict, *, readable: bool = True, ran: bool = True) -> Delivery:
+    lease = Lease("m1", "mail", b"", "w/1", 7, 7, 30.0, 0.0, Counters(attempts=1))
+    one = Delivery(lease)
+    if readable:
+        one.message = Message(id="m1", queue="mail", task="deliver", body=msgspec.Raw(b"{}"))
+    if ran:
+        one.started, one.finished = 10.0, 12.5
+    one.verdict = verdict
+    return one
+
+
+def event(verdict: Verdict, outcome: Outcome | None, **fields: bool) -> Event:
+    settlement = None if outcome is None else Settlement(outcome)
+    return reporting.event_of(delivery(verdict, **fields), settlement, owner="w/1", at=99.0)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "kind"),
+    [
+        (Completed(b"1"), Outcome.DELETED, EventKind.COMPLETED),
+        (Duplicate(b"1"), Outcome.DELETED, EventKind.DUPLICATE),
+        (Retried(1.0, BROKEN), Outcome.RETURNED, EventKind.RETRIED),
+        (Returned(1.0, BROKEN), Outcome.RETURNED, EventKind.GIVEN_BACK),
+        (Dead(BROKEN), Outcome.DEAD, EventKind.DEAD),
+        (Completed(b"1"), Outcome.TAKEN_OVER, EventKind.LATE_SETTLE),
+        (Completed(b"1"), Outcome.ALREADY_GONE, EventKind.LATE_SETTLE),
+        (Completed(b"1"), Outcome.UNKNOWN, EventKind.LATE_SETTLE),
+        (Lost(), None, EventKind.LEASE_LOST),
+        (Completed(b"1"), None, EventKind.LEASE_LOST),
+    ],
+)
+def test_every_end_is_one_fact(verdict: Verdict, outcome: Outcome | None, kind: EventKind) -> None:
+    assert event(verdict, outcome).kind is kind
+
+
+def test_an_event_says_who_what_when_and_how_long() -> None:
+    assert event(Completed(b"1"), Outcome.DELETED) == Event(
+        EventKind.COMPLETED, 99.0, "mail", "deliver", "m1", "w/1", attempt=2, seconds=2.5
+    )
+
+
+def test_what_never_ran_took_no_known_time() -> None:
+    told = event(Dead(BROKEN), Outcome.DEAD, readable=False, ran=False)
+    assert (told.seconds, told.task) == (None, None)
+
+
+def test_a_failure_carries_its_reason() -> None:
+    assert event(Retried(1.23456, BROKEN), Outcome.RETURNED).data == {
+        "after_seconds": 1.235,
+        "code": "error",
+        "reason": "it broke",
+    }
+    assert event(Dead(BROKEN), Outcome.DEAD).data == {"code": "error", "reason": "it broke"}
+
+
+def test_a_settle_that_came_too_late_says_what_was_found() -> None:
+    assert event(Completed(b"1"), Outcome.TAKEN_OVER).data == {"outcome": "taken_over"}
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_what_the_ledger_sealed_is_completed_whatever_the_broker_says(outcome: Outcome) -> None:
+    one = delivery(Completed(b"1"))
+    one.sealed = True
+    assert reporting.event_of(one, Settlement(outcome), owner="w/1", at=0.0).kind is EventKind.COMPLETED
+
+
+def test_every_event_can_be_stored() -> None:
+    told = event(Completed(b"1"), Outcome.TAKEN_OVER)
+    assert msgspec.json.decode(msgspec.json.encode(told), type=Event) == told
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "level", "words"),
+    [
+        (Retried(1.0, BROKEN), Outcome.RETURNED, logging.WARNING, "it broke; again in 1.0 s\nTraceback: …"),
+        (Dead(BROKEN), Outcome.DEAD, logging.ERROR, "dead letter (error): it broke"),
+        (Returned(1.0, BROKEN), Outcome.RETURNED, logging.INFO, "given back for 1.0 s"),
+        (Completed(b"1"), Outcome.TAKEN_OVER, logging.WARNING, "settled too late (taken_over)"),
+        (Completed(b"1"), Outcome.UNKNOWN, logging.WARNING, "the answer to its settle was lost"),
+        (Lost(), None, logging.WARNING, "lease lost while it ran"),
+    ],
+)
+def test_the_abnormal_is_logged(
+    verdict: Verdict, outcome: Outcome | None, level: int, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    reporting.log(delivery(verdict), None if outcome is None else Settlement(outcome))
+    (record,) = caplog.records
+    assert record.levelno == level
+    assert "deliver m1 (attempt 2)" in record.getMessage()
+    assert words in record.getMessage()
+
+
+def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    reporting.log(delivery(Completed(b"1")), Settlement(Outcome.DELETED))
+    reporting.log(delivery(Duplicate(b"1")), Settlement(Outcome.DELETED))
+    assert caplog.records == []

@@ -1,0 +1,338 @@
+"""The worker: starts and stops its parts, and never looks alive when one of them has died."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tenure import BrokerUnavailable, Context, Event, Tenure
+from tenure.errors import ConfigurationError
+from tenure.message import MessageState
+from tenure.runtime.locating import Locator
+from tenure.runtime.worker import HURRY_SECONDS, Worker, WorkerOptions
+from tenure.testing.harness import Harness
+from tenure.testing.virtual import VirtualClock
+from tenure.testing.wire import Wire
+from tenure.testing.workers import Actor, Stage
+
+
+def nowhere(_task: object) -> Locator:
+    raise ConfigurationError
+
+
+def break_at(actor: Actor, word: str) -> None:
+    """From now on that word fails in a way that is no outage."""
+
+    def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+        if name == word:
+            msg = f"a bug in {word}"
+            raise ZeroDivisionError(msg)
+
+    actor.wire.spy = spy
+
+
+# --- parts that die -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["broker.lease", "broker.touch", "broker.ack", "broker.sweep", "roster.dead", "journal.append", "records.progress"],
+)
+async def test_a_worker_that_lost_a_part_ends_and_says_so(
+    harness: Harness, word: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Stage(harness) as stage:
+        runs: list[None] = []
+
+        @stage.task
+        async def work(ctx: Context) -> None:
+            runs.append(None)
+            ctx.progress(0.5)
+            await asyncio.sleep(15 if len(runs) == 1 else 1)
+
+        id = await stage.submit(work.bind())
+        actor = await stage.start(concurrency=2)
+        await stage.until(lambda: len(runs) == 1)
+        break_at(actor, word)
+        await asyncio.sleep(30)
+        with pytest.raises(ZeroDivisionError, match=word):
+            async with asyncio.timeout(0.1):  # it ended by itself, long ago
+                await actor.worker.stop()
+        assert "died; the worker stops" in caplog.text
+        assert actor.worker.owner_id not in [owner.id for owner in await harness.state.roster.alive()]
+        await stage.start()
+        assert (await stage.ended(id)).state is MessageState.COMPLETED, "what it held was lost with it"
+
+
+async def test_run_raises_what_a_part_died_of(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start()
+        running = asyncio.create_task(_wait_and_stop(actor))
+        break_at(actor, "broker.sweep")
+        with pytest.raises(ZeroDivisionError):
+            async with asyncio.timeout(30):
+                await running
+
+
+async def _wait_and_stop(actor: Actor) -> None:
+    """What `run` does after `start`."""
+    await actor.worker._stop_asked.wait()
+    await actor.worker.stop()
+
+
+async def test_without_an_outbox_the_end_does_not_wait_for_it(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None:
+            await asyncio.sleep(1)
+
+        await stage.submit(work.bind())
+        actor = await stage.start(grace=1000)
+        await stage.until(lambda: actor.worker.in_flight == 1)
+        break_at(actor, "broker.ack")
+        await asyncio.sleep(1.5)
+        with pytest.raises(ZeroDivisionError):
+            async with asyncio.timeout(HURRY_SECONDS + 1):
+                await actor.worker.stop()
+
+
+# --- starting -------------------------------------------------------------------------------------------
+
+
+def app_with(clock: VirtualClock, **options: Any) -> Tenure:
+    app = Tenure("memory://", clock=clock, **options)
+
+    @app.task
+    async def work(ctx: Context) -> object:
+        return ctx.state
+
+    return app
+
+
+async def test_the_lifespan_is_open_while_it_works_and_its_value_reaches_handlers(virtual_clock: VirtualClock) -> None:
+    order: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_app: Tenure) -> AsyncIterator[str]:
+        order.append("open")
+        yield "the pool"
+        order.append("closed")
+
+    app = app_with(virtual_clock, lifespan=lifespan)
+    handle = await app.submit("work")
+    async with app.worker():
+        await asyncio.sleep(1)
+        assert order == ["open"]
+        assert (await handle.status()).result == b'"the pool"'
+    assert order == ["open", "closed"]
+
+
+async def test_a_start_that_fails_leaves_nothing_open(virtual_clock: VirtualClock) -> None:
+    order: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        order.append("open")
+        yield
+        order.append("closed")
+
+    app = app_with(virtual_clock)
+    wire = Wire(app.broker, app.state)
+    wire.away("roster.join")
+    worker = make_worker(wire.broker, wire.state, app, virtual_clock, lifespan=lifespan)
+    with pytest.raises(BrokerUnavailable):
+        await worker.start()
+    assert order == ["open", "closed"]
+    await worker.stop()
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_it_leases_nothing_before_it_is_on_the_roster(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start()
+        await asyncio.sleep(1)
+        assert actor.wire.said.index("roster.join") < actor.wire.said.index("broker.lease")
+
+
+async def test_a_worker_that_cannot_join_again_leases_nothing_without_presence(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+        owners: list[str] = []
+
+        @stage.task
+        async def work() -> None: ...
+
+        def spy(name: str, arguments: tuple[Any, ...]) -> None:
+            if name == "broker.lease":
+                owners.append(arguments[0].owner)
+
+        actor = await stage.start()
+        await asyncio.sleep(1)
+        old = actor.worker.owner_id
+        actor.wire.spy = spy
+        actor.wire.away("roster.join")
+        await harness.broker.retire(old, crashed=True)
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(30)
+        assert set(owners) == {old}, "it leased under a name that is not on the roster"
+        actor.wire.back()
+        assert (await stage.ended(id)).state is MessageState.COMPLETED
+
+
+# --- the side -------------------------------------------------------------------------------------------
+
+
+class Twinned:
+    """A broker (or state) whose twin is a connection of its own."""
+
+    def __init__(self, inner: Any, log: list[str], name: str) -> None:
+        self._inner, self._log, self._name = inner, log, name
+
+    def __getattr__(self, verb: str) -> Any:
+        return getattr(self._inner, verb)
+
+    def twin(self) -> "Twinned":
+        return Twinned(self._inner, self._log, f"{self._name} twin")
+
+    async def open(self) -> None:
+        self._log.append(f"{self._name} opened")
+
+    async def close(self) -> None:
+        self._log.append(f"{self._name} closed")
+
+
+def make_worker(broker: Any, state: Any, app: Tenure, clock: VirtualClock, **more: Any) -> Worker:
+    async def opening() -> None: ...
+
+    options = WorkerOptions(queues=(app.queue,), own_thread=False)
+    return Worker(broker, state, app.tasks, clock, options, opening=opening, locate=nowhere, **more)
+
+
+async def test_the_twins_are_opened_and_closed_with_the_side_jobs(virtual_clock: VirtualClock) -> None:
+    app = app_with(virtual_clock)
+    log: list[str] = []
+    broker, state = Twinned(app.broker, log, "broker"), Twinned(app.state, log, "state")
+    worker = make_worker(broker, state, app, virtual_clock)
+    await worker.start()
+    assert log == ["broker twin opened", "state twin opened"]
+    await worker.stop()
+    assert sorted(log[2:]) == ["broker twin closed", "state twin closed"]
+
+
+# --- stopping -------------------------------------------------------------------------------------------
+
+
+async def test_leaving_the_block_is_no_second_ask(virtual_clock: VirtualClock) -> None:
+    app = Tenure("memory://", clock=virtual_clock)
+
+    @app.task
+    async def work() -> str:
+        await asyncio.sleep(10)
+        return "finished"
+
+    handle = await work.submit()
+    async with app.worker(grace=30) as worker:
+        await asyncio.sleep(1)
+        worker.ask_to_stop()
+    assert (await handle.status()).result == b'"finished"'
+
+
+async def test_a_cancelled_run_stops_within_the_grace(virtual_clock: VirtualClock) -> None:
+    app = Tenure("memory://", clock=virtual_clock)
+
+    @app.task
+    async def work(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return "finished"
+
+    short, long = await work.submit(10), await work.submit(1000)
+    running = asyncio.create_task(app.worker(grace=20).run())
+    await asyncio.sleep(1)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (await short.status()).result == b'"finished"'
+    record = await long.status()
+    assert (record.state, record.counters.attempts) == (MessageState.READY, 0)
+    assert await app.state.roster.alive() == []
+
+
+async def test_stopping_twice_is_stopping_once(virtual_clock: VirtualClock) -> None:
+    worker = app_with(virtual_clock).worker()
+    await worker.stop()  # never started: nothing to stop
+    await worker.start()
+    await asyncio.gather(worker.stop(), worker.stop())
+    await worker.stop()
+    assert worker.counts["owner_left"] == 1
+
+
+async def test_whoever_cannot_say_goodbye_ends_all_the_same(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start()
+        await asyncio.sleep(1)
+        actor.wire.away("roster.*")
+        async with asyncio.timeout(1):
+            await stage.stop(actor)
+        assert "could not say goodbye" in caplog.text
+        assert len(asyncio.all_tasks()) == 1
+
+
+async def test_nothing_of_a_stopped_worker_goes_on(virtual_clock: VirtualClock) -> None:
+    app = app_with(virtual_clock)
+    async with app.worker():
+        await app.submit("work")
+        await asyncio.sleep(5)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_an_abandoned_worker_settles_nothing_and_says_no_goodbye(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None:
+            await asyncio.sleep(1000)
+
+        id = await stage.submit(work.bind())
+        actor = await stage.start()
+        await stage.until(lambda: actor.worker.in_flight == 1)
+        await actor.worker.abandon()
+        await asyncio.sleep(1)
+        assert (await harness.record(id)).owner == actor.worker.owner_id
+        assert actor.worker.owner_id in [owner.id for owner in await harness.state.roster.alive()]
+
+
+# --- telling --------------------------------------------------------------------------------------------
+
+
+async def test_sinks_and_journal_hear_the_same(virtual_clock: VirtualClock) -> None:
+    class Notebook:
+        def __init__(self) -> None:
+            self.seen: list[Event] = []
+
+        def publish(self, events: Sequence[Event]) -> None:
+            self.seen += events
+
+    notebook = Notebook()
+    app = app_with(virtual_clock)
+    await app.submit("work")
+    async with app.worker(sinks=[notebook]) as worker:
+        await asyncio.sleep(1)
+    kinds = [event.kind.value for event in notebook.seen]
+    assert kinds == ["owner_joined", "completed", "owner_left"]
+    assert [stored.event for stored in await app.state.journal.read()] == notebook.seen
+    assert worker.counts == {"owner_joined": 1, "completed": 1, "owner_left": 1}
+

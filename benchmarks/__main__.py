@@ -83,7 +83,8 @@ def _print(console: Console, rows: list[Row], figures: dict[str, float]) -> None
     table = Table("measure", "value", "bar", "")
     for name, value, sign, limit, bar in rows:
         verdict = "" if not bar else "ok" if _holds(value, sign, limit) else "MISSED"
-        table.add_row(name, f"{value:,.3g}" if value < 1000 else f"{value:,.0f}", f"{sign} {limit:g}" if bar else "", verdict)
+        figure = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+        table.add_row(name, figure, f"{sign} {limit:g}" if bar else "", verdict)
     console.print(table)
     for name, value in figures.items():
         console.print(f"{name}: {value:,.0f}")

@@ -17,7 +17,9 @@ def connect(path: Path, *, synchronous: str = "FULL") -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA synchronous={synchronous}")
-    connection.execute("CREATE TABLE queue (id INTEGER PRIMARY KEY, leased INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)")
+    connection.execute(
+        "CREATE TABLE queue (id INTEGER PRIMARY KEY, leased INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)"
+    )
     connection.execute("CREATE INDEX ready ON queue (id) WHERE leased = 0")
     return connection
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from tenure import Context, Tenure
+from tenure import Tenure
 
 app = Tenure(os.environ.get("TENURE_BENCH_URL", "memory://bench"))
 
@@ -17,6 +17,6 @@ async def noop(n: int) -> None:
 
 
 @app.task
-async def stamp(ctx: Context, sent: float) -> None:
+async def stamp(sent: float) -> None:
     """Note how long the message was on its way; the monotonic clock is the same for all processes."""
     latencies.append(time.monotonic() - sent)

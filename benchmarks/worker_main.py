@@ -42,7 +42,7 @@ async def _drain(count: int) -> dict[str, Any]:
 
 async def _wait(seconds: float) -> dict[str, Any]:
     async with app.worker(concurrency=10):
-        print("ready", flush=True)  # noqa: T201 - the parent waits for it
+        print("ready", flush=True)
         await asyncio.sleep(1.0)
         cpu, start = _cpu(), time.perf_counter()
         await asyncio.sleep(seconds)
@@ -53,7 +53,7 @@ async def _wait(seconds: float) -> dict[str, Any]:
 async def _main(what: str, amount: str) -> None:
     async with app:
         answer = await (_drain(int(amount)) if what == "drain" else _wait(float(amount)))
-    print(json.dumps(answer), flush=True)  # noqa: T201 - this is the answer
+    print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if os.environ.get("CI") != "true" or session.exitstatus != pytest.ExitCode.OK:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    skipped = [] if reporter is None else reporter.stats.get("skipped", [])
+    if reporter is None:
+        return
+    skipped = reporter.stats.get("skipped", [])
     missing = [report.nodeid for report in skipped if "not applicable: " not in str(report.longrepr)]
     if missing:
         reporter.write_line(f"CI: a skipped test fails the run: {', '.join(missing)}", red=True)

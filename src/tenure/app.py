@@ -99,7 +99,7 @@ class Tenure:
     @overload
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
-    def task(self, function: Any = None, /, **options: Any) -> Any:
+    def task(self, function: Any = None, /, **options: Any) -> Any:  # type: ignore[misc] # mypy and Unpack
         """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`."""
         if function is not None:
             return self._register(function, {})
@@ -138,11 +138,11 @@ class Tenure:
     @overload
     async def submit(
         self, call: str, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
-    ) -> Handle[Any]: ...  # noqa: E501
+    ) -> Handle[Any]: ...
 
     async def submit(
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
-    ) -> Handle[Any]:  # noqa: E501
+    ) -> Handle[Any]:
         """Send one message: a bound call, or a task's name and its payload. Returns when it cannot be lost any more."""
         if isinstance(call, str):
             call = self._call_by_name(call, payload)

@@ -66,9 +66,14 @@ class Call(Generic[R_co]):
         return f"<Call {self.task.name} {bytes(self.body)[:80]!r}>"
 
 
+def is_whole(value: object, least: int, most: float = float("inf")) -> bool:
+    """Whether it is a whole number within bounds. True and False are not numbers, whatever Python says."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
 def seconds(value: float | timedelta, name: str, *, least: float = 0.0) -> float:
     """A duration as the user gave it, in seconds; refuses what makes no sense."""
-    number = value.total_seconds() if isinstance(value, timedelta) else value
+    number: object = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number < float("inf"):
         msg = f"{name}={value!r} is not a duration of at least {least:g} seconds; nothing was sent"
         raise BadArgument(msg)
@@ -120,7 +125,7 @@ def _check(options: Options) -> None:
 
 
 def _priority(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_PRIORITY:
+    if not is_whole(value, 0, MAX_PRIORITY):
         msg = f"priority={value!r} is not a whole number from 0 to {MAX_PRIORITY}; nothing was sent"
         raise BadArgument(msg)
     return value
@@ -128,7 +133,7 @@ def _priority(value: int) -> int:
 
 def _overrides(options: Options) -> Overrides:
     lease, hold, attempts = options.get("lease"), options.get("max_hold"), options.get("max_attempts")
-    if attempts is not None and (isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1):
+    if attempts is not None and not is_whole(attempts, 1):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1; nothing was sent"
         raise BadArgument(msg)
     return Overrides(

@@ -1,0 +1,119 @@
+"""One effect: a row in the user's own database, written in the transaction of the effect itself."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenure.message import Message
+from tenure.once import OnceKey, insert_once, insert_once_async
+
+
+def message(**fields: Any) -> Message:
+    return Message(**({"id": "m1", "queue": "q", "task": "t", "body": msgspec.Raw(b"{}")} | fields))
+
+
+def key(effect: str = "", fence: int = 1, **fields: Any) -> OnceKey:
+    return OnceKey.of(message(**fields), effect, fence)
+
+
+@pytest.fixture
+def db() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:")
+    yield connection
+    connection.close()
+
+
+def test_the_first_time_is_true_and_every_other_false(db: sqlite3.Connection) -> None:
+    assert [insert_once(db, key(fence=fence)) for fence in (1, 2, 3)] == [True, False, False]
+
+
+def test_a_cursor_does_too(db: sqlite3.Connection) -> None:
+    assert [insert_once(db.cursor(), key()) for _ in range(2)] == [True, False]
+
+
+def test_what_is_rolled_back_was_not_done(db: sqlite3.Connection) -> None:
+    assert insert_once(db, key())
+    db.rollback()
+    assert insert_once(db, key())
+    db.commit()
+    assert not insert_once(db, key())
+
+
+def test_another_connection_sees_it_once_it_is_committed(tmp_path: Path) -> None:
+    path = tmp_path / "user.db"
+    first, second = (sqlite3.connect(path, timeout=5) for _ in range(2))
+    assert insert_once(first, key(fence=1))
+    first.commit()
+    assert not insert_once(second, key(fence=2))
+    first.close()
+    second.close()
+
+
+def test_a_transaction_that_is_open_already_is_used(db: sqlite3.Connection) -> None:
+    db.isolation_level = None
+    insert_once(db, key())
+    db.execute("DELETE FROM tenure_once")
+    db.execute("BEGIN IMMEDIATE")
+    assert insert_once(db, key())
+    db.execute("ROLLBACK")
+    assert db.execute("SELECT count(*) FROM tenure_once").fetchone() == (0,)
+
+
+def test_effects_messages_and_generations_are_told_apart(db: sqlite3.Connection) -> None:
+    keys = [key(), key("mail"), key("bill"), key(id="m2"), key(generation=1), key(queue="q2"), key(task="t2")]
+    assert all(insert_once(db, one) for one in keys)
+    assert len({one.effect for one in keys}) == len(keys)
+
+
+def test_two_messages_under_one_key_are_one_effect(db: sqlite3.Connection) -> None:
+    assert insert_once(db, key(id="m1", key="order-7"))
+    assert not insert_once(db, key(id="m2", key="order-7"))
+
+
+@pytest.mark.parametrize("id", ["o'hara", "'; DROP TABLE tenure_once; --", "50%", "%s", 'quo"te', "ünïcode"])
+def test_ids_of_any_shape_are_only_data(db: sqlite3.Connection, id: str) -> None:
+    assert insert_once(db, key(id=id))
+    assert not insert_once(db, key(id=id))
+    ((stored,),) = db.execute("SELECT message_id FROM tenure_once").fetchall()
+    assert stored == id.replace("%", "")
+
+
+class Asyncpg:
+    """Answers with status words, as asyncpg does."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    async def execute(self, sql: str, /) -> str:
+        return f"INSERT 0 {self._db.execute(sql).rowcount}"
+
+
+class Aiosqlite:
+    """Answers with cursors."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    async def execute(self, sql: str, /) -> sqlite3.Cursor:
+        return self._db.execute(sql)
+
+
+class PsycopgCursor:
+    """Answers with nothing useful; the count is on the cursor itself."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self.rowcount = -1
+
+    async def execute(self, sql: str, /) -> None:
+        self.rowcount = self._db.execute(sql).rowcount
+
+
+@pytest.mark.parametrize("driver", [Asyncpg, Aiosqlite, PsycopgCursor])
+async def test_drivers_that_are_awaited_work_too(db: sqlite3.Connection, driver: Any) -> None:
+    tx = driver(db)
+    assert [await insert_once_async(tx, key()) for _ in range(2)] == [True, False]

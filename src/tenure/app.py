@@ -201,9 +201,12 @@ class Tenure:
         if not self.tasks:
             msg = "this app has no tasks: decorate a function with @app.task before starting a worker"
             raise ConfigurationError(msg)
+        if concurrency is not None and concurrency < 1:
+            msg = f"concurrency={concurrency!r} lets nothing run; a worker needs at least one slot"
+            raise ConfigurationError(msg)
         settings, lifespan = self.settings, self._lifespan
         options = WorkerOptions(
-            concurrency=concurrency or settings.concurrency,
+            concurrency=settings.concurrency if concurrency is None else concurrency,
             queues=tuple(queues),
             name=name,
             lease_seconds=settings.lease_seconds,

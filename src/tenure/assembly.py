@@ -25,7 +25,11 @@ _EXTRAS = {
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     """Broker and state for `url`, not yet open. `must_exist`: opening creates nothing, where that can be."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        msg = f"{url!r} is no URL ({error}); use one of: {_KNOWN}"
+        raise BadURL(msg) from error
     match parts.scheme:
         case "sqlite":
             from tenure.adapters import sqlite

@@ -182,6 +182,7 @@ FAULTS = {
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
+    "claims nothing, in a storm": Fault(_runs_what_the_ledger_calls_done, "Storms", LooseMemoryHarness),
     "leases for all slots at once": Fault(_leases_for_all_slots_at_once, "Completing"),
     "hands on under a new id each time": Fault(
         _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "Contexts"

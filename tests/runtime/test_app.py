@@ -12,8 +12,7 @@ from tenure.handle import Handle
 from tenure.message import MessageState
 
 
-@pytest.fixture
-def app() -> Tenure:
+def make_app() -> Tenure:
     app = Tenure("memory://")
 
     @app.task
@@ -23,6 +22,12 @@ def app() -> Tenure:
     async def deliver(to: str) -> None: ...
 
     return app
+
+
+@pytest.fixture
+def app() -> Tenure:
+    """Opened and closed around each async test, as every fixture that can be."""
+    return make_app()
 
 
 # --- places ---------------------------------------------------------------------------------------------
@@ -62,7 +67,8 @@ def test_the_url_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert Tenure().url == "memory://from-the-environment"
 
 
-async def test_nothing_is_opened_before_it_is_needed_and_only_once(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_opened_before_it_is_needed_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
     opened: list[str] = []
 
     async def open_slowly() -> None:
@@ -77,7 +83,8 @@ async def test_nothing_is_opened_before_it_is_needed_and_only_once(app: Tenure, 
     assert opened == ["broker"] * 2
 
 
-async def test_an_open_that_failed_is_tried_again(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_open_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
     tries: list[None] = []
 
     async def fail_once() -> None:

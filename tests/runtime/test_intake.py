@@ -377,4 +377,3 @@ async def _claim(harness: Harness, message: Message, seconds: float) -> Fresh:
 async def _seal(harness: Harness, message: Message, result: bytes) -> None:
     answer = await _claim(harness, message, 30.0)
     assert await harness.state.ledger.seal([Seal(answer.token, result)]) == [True]
-

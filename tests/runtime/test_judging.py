@@ -21,8 +21,8 @@ MESSAGE = Message(id="m", queue="q", task="t", body=msgspec.Raw(b"{}"))
 
 def judge(error: BaseException, attempt: int = 1, message: Message = MESSAGE) -> Retried | Dead:
     try:
-        raise error
-    except BaseException as caught:  # noqa: BLE001 - with a traceback, as handlers raise
+        raise error  # noqa: TRY301 - it needs a traceback, as handlers raise
+    except BaseException as caught:  # noqa: BLE001 - whatever it is
         return judge_error(caught, POLICY, message, attempt, lambda: 1.0)
 
 

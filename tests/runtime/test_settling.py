@@ -16,7 +16,7 @@ from tenure.runtime.settling import Outbox
 from tenure.settlement import GiveBack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
 from tenure.testing.wire import Wire
-from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Verdict
 
 
 class Bench:
@@ -32,9 +32,7 @@ class Bench:
             self.wire.broker, self.wire.state.ledger, harness.clock,
             on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
         )  # fmt: skip
-        self.outbox = Outbox(
-            self.wire.broker, self.wire.state.ledger, self.heartbeat, harness.clock, self._report
-        )
+        self.outbox = Outbox(self.wire.broker, self.wire.state.ledger, self.heartbeat, harness.clock, self._report)
 
     def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
         self.reported += settled
@@ -74,7 +72,13 @@ async def state_of(harness: Harness, delivery: Delivery) -> MessageState:
 async def test_each_verdict_has_its_word(harness: Harness) -> None:
     async with settling(harness) as bench:
         deliveries = [await bench.delivery() for _ in range(5)]
-        verdicts = [Completed(b"1"), Retried(60.0, BROKEN), Dead(BROKEN, counted=True), Returned(60.0, BROKEN), Lost()]
+        verdicts: list[Verdict] = [
+            Completed(b"1"),
+            Retried(60.0, BROKEN),
+            Dead(BROKEN, counted=True),
+            Returned(60.0, BROKEN),
+            Lost(),
+        ]
         for delivery, verdict in zip(deliveries, verdicts, strict=True):
             bench.outbox.put(delivery, verdict)
         await asyncio.sleep(1)

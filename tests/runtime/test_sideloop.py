@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import msgspec
 import pytest
@@ -71,15 +71,16 @@ async def test_what_the_jobs_need_is_open_around_them(side: Side) -> None:
 
 
 async def test_what_cannot_be_opened_is_told_to_whoever_starts_it(side: Side) -> None:
-    @asynccontextmanager
-    async def around() -> AsyncIterator[None]:
-        msg = "no such file"
-        raise OSError(msg)
-        yield
+    class Closed(AbstractAsyncContextManager[None]):
+        async def __aenter__(self) -> None:
+            msg = "no such file"
+            raise OSError(msg)
+
+        async def __aexit__(self, *_: object) -> None: ...
 
     with pytest.raises(OSError, match="no such file"):
         async with asyncio.timeout(5):
-            await side.start([Job().run], around)
+            await side.start([Job().run], Closed)
     async with asyncio.timeout(5):
         await side.stop()
 

@@ -55,7 +55,6 @@ def test_times_are_seconds_or_timedeltas() -> None:
         {"reject_on": (ValueError, "KeyError")},
         {"reject_on": int},
         {"runs_in": "cloud"},
-        {"runs_in": "loop"},
         {"retries": 5},
     ],
     ids=str,
@@ -69,7 +68,7 @@ def test_options_that_make_no_sense_are_refused_where_the_task_is_made(app: Tenu
 
 
 def test_one_class_of_errors_is_enough(app: Tenure) -> None:
-    assert app.task(reject_on=ValueError)(plain).policy.reject_on == (ValueError,)  # type: ignore[arg-type]
+    assert app.task(reject_on=ValueError)(plain).policy.reject_on == (ValueError,)  # type: ignore[call-overload]
 
 
 def test_where_it_runs_follows_from_the_function(app: Tenure) -> None:
@@ -77,8 +76,10 @@ def test_where_it_runs_follows_from_the_function(app: Tenure) -> None:
     assert app.task(asynchronous).runs_in is RunsIn.LOOP
     assert app.task(name="p", runs_in="process")(plain).runs_in is RunsIn.PROCESS
     assert app.task(name="q", runs_in="process")(asynchronous).runs_in is RunsIn.PROCESS
-    with pytest.raises(BadTask, match="an async function runs in the loop"):
+    with pytest.raises(BadTask, match="an async function runs in the loop or in a process, not in a thread"):
         app.task(name="r", runs_in="thread")(asynchronous)
+    with pytest.raises(BadTask, match="a plain function runs in a thread or in a process, not in a loop"):
+        app.task(name="r", runs_in="loop")(plain)
 
 
 def test_a_name_is_taken_once(app: Tenure) -> None:

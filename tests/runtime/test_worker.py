@@ -335,4 +335,3 @@ async def test_sinks_and_journal_hear_the_same(virtual_clock: VirtualClock) -> N
     assert kinds == ["owner_joined", "completed", "owner_left"]
     assert [stored.event for stored in await app.state.journal.read()] == notebook.seen
     assert worker.counts == {"owner_joined": 1, "completed": 1, "owner_left": 1}
-

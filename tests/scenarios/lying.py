@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-_time = time.time  # noqa: TID251 - the clock that is lied about
+_time = time.time  # the clock that is lied about
 
 
 def lie() -> float:
@@ -18,7 +18,7 @@ def lie() -> float:
 
 
 if __name__ == "__main__":
-    time.time = lie  # noqa: TID251
+    time.time = lie
     from tenure.cli import main
 
     main()

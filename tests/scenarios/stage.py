@@ -107,6 +107,18 @@ class Stage:
         self.do(self.app.open())
         return {owner.pid for owner in self.do(self.app.state.roster.alive())}
 
+    def freeze(self, process: Process) -> None:
+        """Freeze a process at a moment when it does not hold the write lock, so that the others can go on."""
+        while True:
+            process.freeze()
+            with closing(sqlite3.connect(self.database, timeout=0.2, isolation_level=None)) as db:
+                try:
+                    db.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError:
+                    process.resume()
+                else:
+                    return
+
     def open_gate(self, gate: str) -> float:
         """Let those pass who wait for it; when that was."""
         (self.folder / gate).touch()

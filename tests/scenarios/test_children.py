@@ -20,7 +20,7 @@ def test_a_lost_lease_kills_the_child_process(stage: Stage) -> None:
     child = stage.runs()[0].pid
     second = stage.worker()
 
-    first.freeze()
+    stage.freeze(first)
     stage.until_started(2)
     resumed_at = first.resume()
     gone_at = stage.until(lambda: not is_running(child), "the first child is gone")

@@ -26,14 +26,14 @@ def test_a_worker_frozen_past_its_lease_settles_nothing_when_it_comes_back(stage
     stage.until_started(40)
     second = stage.worker(concurrency=40)
 
-    frozen.freeze()
+    stage.freeze(frozen)
     stage.open_gate("open")
     stage.until_settled()
     before = stage.records()
     frozen.resume()
     stage.until(lambda: all(run.how is not None for run in stage.runs()), "the frozen runs have ended")
+    stage.freeze(second)  # so that only the one that was frozen can run the next
     (after,) = stage.submit("nap", {"seconds": 0.0})
-    second.freeze()  # so that only the one that was frozen can run it
     stage.until_settled()
     second.resume()
 

@@ -1,5 +1,7 @@
 """Workers that are told to stop."""
 
+import time
+
 from tenure.clock import SYSTEM_CLOCK
 from tenure.message import MessageState
 
@@ -45,8 +47,8 @@ def test_a_second_sigterm_gives_everything_back_now(stage: Stage) -> None:
 
     worker.terminate()
     stage.until(lambda: "stopping" in worker.said, "the first signal was heard")
-    stage.until(lambda: worker.terminate() and "stopping now" in worker.said, "a second one, a while later, too")
-    told_at = SYSTEM_CLOCK.monotonic()
+    time.sleep(0.2)  # two signals at once would count as one
+    told_at = worker.terminate()
     assert worker.wait() == 0
     ended_at = SYSTEM_CLOCK.monotonic()
 

@@ -114,6 +114,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._thread_done)
         return future
 
+    async def shutdown_default_executor(self, *args: Any) -> None:
+        """As ever; a thread waits for the others here, and its limit is meant in real time."""
+        self._in_threads += 1
+        try:
+            await super().shutdown_default_executor(*args)
+        finally:
+            self._in_threads -= 1
+
     def _thread_done(self, _future: asyncio.Future[Any]) -> None:
         self._in_threads -= 1
 

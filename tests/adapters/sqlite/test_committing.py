@@ -96,6 +96,15 @@ async def test_an_empty_lease_is_answered_while_somebody_else_writes(place: Plac
         assert await place.broker.depth() == []
 
 
+async def test_a_store_can_be_opened_and_looked_at_while_somebody_else_holds_the_lock(place: Place) -> None:
+    await place.send("a")
+    with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as stranger:
+        stranger.execute("BEGIN IMMEDIATE")
+        async with Place(place.path, place.clock, busy_seconds=0.2) as other:
+            (depth,) = await other.broker.depth()
+            assert depth.ready == 1
+
+
 async def test_a_lock_that_is_held_too_long_is_told(tmp_path: Path) -> None:
     async with Place(tmp_path / "q.db", busy_seconds=0.2) as place:
         with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as stranger:
@@ -307,11 +316,18 @@ async def child(broker):
         await broker.depth()
     except BrokerError as error:
         assert "forked" in str(error), error
-        os._exit(7)
-    os._exit(1)
+    else:
+        os._exit(1)
+    await broker.close()  # the parent's: nothing happens
+    await broker.open()
+    await broker.wait(["mail"], 0.01)
+    assert await broker.depth() == []
+    await broker.close()
+    os._exit(7)
 async def main():
     broker, _ = connect(sys.argv[1])
     await broker.open()
+    await broker.wait(["mail"], 0.01)
     return broker
 loop = asyncio.new_event_loop()
 broker = loop.run_until_complete(main())
@@ -319,11 +335,12 @@ pid = os.fork()
 if pid == 0:
     asyncio.new_event_loop().run_until_complete(child(broker))
 _, status = os.waitpid(pid, 0)
-print(os.waitstatus_to_exitcode(status), loop.run_until_complete(broker.depth()), flush=True)
+pipes = [name for name in os.listdir(sys.argv[1] + "-workers") if name.endswith(".wake")]
+print(os.waitstatus_to_exitcode(status), len(pipes), loop.run_until_complete(broker.depth()), flush=True)
 loop.run_until_complete(broker.close())
 """
 
 
 def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:
     with ended(start(FORKED, tmp_path / "q.db")) as process:
-        assert line_of(process) == "7 []"
+        assert line_of(process) == "7 1 []"

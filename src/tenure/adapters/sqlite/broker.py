@@ -75,7 +75,12 @@ class SqliteBroker:
         want = min(request.want, self._traits.batch_limit)
         if want <= 0:
             return []
-        request = msgspec.structs.replace(request, want=want, seconds=self._bounds.clamp(request.seconds))
+        request = msgspec.structs.replace(
+            request,
+            queues=tuple(dict.fromkeys(request.queues)),
+            want=want,
+            seconds=self._bounds.clamp(request.seconds),
+        )
         lent = await self._store.write(
             lambda tx: lending.lend(tx, request, self._turns, self._bounds),
             # Where there was something a moment ago, there is likely more: a look beforehand would be waste.

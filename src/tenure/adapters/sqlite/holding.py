@@ -1,12 +1,12 @@
 """Holding: a touch moves the deadline, and `held` tells what an owner holds.
 
-A touch matches owner and fence, so it can never take a message back from a new owner. It matches for as long
-as nobody took the lease away, also after its deadline. Run by `writer.py` (touch) and `reader.py` (held).
+A touch matches owner and fence, so it can never take a message back from a new owner.
+Run by `writer.py` (touch) and `reader.py` (held).
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.sqlite.receipt import STAND, STANDS, receipt_for, row_of, standing
+from tenure.adapters.sqlite.receipt import STAND, find, receipt_for, rows_of
 from tenure.adapters.sqlite.states import LEASED
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
@@ -26,19 +26,15 @@ def touch(tx: Transaction, leases: Sequence[Lease]) -> list[bool]:
     alike: dict[tuple[int, str, float], list[Lease]] = {}
     for lease in leases:
         alike.setdefault((lease.fence, lease.owner, lease.seconds), []).append(lease)
-    lost: set[int] = set()
+    moved = 0
     for (fence, owner, window), group in alike.items():
-        rows = f"[{','.join([row_of(lease) for lease in group])}]"
-        moved = tx.db.execute(_TOUCH, (tx.now + micros(window), rows, fence, fence, owner)).rowcount
-        if moved != len(group):
-            lost |= {id(lease) for lease in group if not is_held(tx, lease)}
-    return [id(lease) not in lost for lease in leases]
-
-
-def is_held(view: View, lease: Lease) -> bool:
-    """Whether the lease is still the one on the message."""
-    found = view.db.execute(f"SELECT 1 FROM message WHERE {STANDS}", standing(lease)).fetchone()
-    return found is not None
+        values = (tx.now + micros(window), rows_of(group), fence, fence, owner)
+        moved += tx.db.execute(_TOUCH, values).rowcount
+    if moved == len(leases):
+        return [True] * len(leases)
+    # Whether it was there twice or is not held any more: those that stand have been moved.
+    standing = {held.seq: held.id for held in find(tx, leases) if held is not None}
+    return [lease.receipt in {receipt_for(*held) for held in standing.items()} for lease in leases]
 
 
 def held(view: View, owner: str, request_id: str | None, monotonic: float) -> list[Lease]:

@@ -83,11 +83,22 @@ class Bounds(NamedTuple):
         return min(max(seconds, self.shortest), self.longest)
 
 
+class Columns(NamedTuple):
+    """Messages as columns: row numbers, ids, envelopes; and whether all of them are as usual."""
+
+    seqs: list[int]
+    ids: list[str]
+    raws: list[bytes]
+    alike: bool
+
+
 class Lot(NamedTuple):
-    """What one queue gives: row number, id and envelope of each message, in the order of lending."""
+    """What one queue gives: row numbers, ids and envelopes, in the order of lending."""
 
     queue: str
-    rows: list[tuple[int, str, bytes]]
+    seqs: list[int]
+    ids: list[str]
+    raws: list[bytes]
     #: Seconds and counters by row number. Empty: the usual seconds, and lent for the first time.
     special: dict[int, tuple[float, Counters]]
 
@@ -115,7 +126,7 @@ def lend(tx: Transaction, request: LeaseRequest, turns: Turns, bounds: Bounds) -
     for queue in turns.rotated(request.queues):
         if left > 0 and (lot := _take(tx, request, queue, left, turns, bounds)):
             lots.append(lot)
-            left -= len(lot.rows)
+            left -= len(lot.seqs)
     by_seconds: dict[float, list[int]] = {}
     for lot in lots:
         _sort_by_seconds(lot, request.seconds, by_seconds)
@@ -129,11 +140,12 @@ def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
     """
     leases: list[Lease] = []
     owner = request.owner
-    for queue, rows, special in lent.lots:
+    for lot in lent.lots:
+        queue = lot.queue
         seconds, counters = request.seconds, _FIRST_DELIVERY
-        for seq, id, raw in rows:
-            if special:
-                seconds, counters = special[seq]
+        for seq, id, raw in zip(lot.seqs, lot.ids, lot.raws, strict=True):
+            if lot.special:
+                seconds, counters = lot.special[seq]
             fence = lent.fences[seconds]
             leases.append(Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, asked + seconds, counters))
     return leases
@@ -155,21 +167,18 @@ def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: 
     if top is None:
         return None
     if top == bottom or not turns.falls_within(queue, want):
-        rows, alike = _read(tx.db, _FIRST, (queue, want))
+        found = _read(tx.db, _FIRST, (queue, want))
     else:
         chosen = turns.choose(tx.db, queue, want, top, bottom)
-        place = {seq: n for n, seq in enumerate(chosen)}
-        rows, alike = _read(tx.db, _CHOSEN, (listed(chosen),))
-        rows.sort(key=lambda row: place[row[0]])
-    turns.count(queue, len(rows))
-    is_usual = alike and not request.seconds_by_task
-    return Lot(queue, rows, {} if is_usual else _read_more(tx.db, request, rows, bounds))
+        found = _in_order(chosen, _read(tx.db, _CHOSEN, (listed(chosen),)))
+    turns.count(queue, len(found.seqs))
+    is_usual = found.alike and not request.seconds_by_task
+    special = {} if is_usual else _read_more(tx.db, request, found.seqs, bounds)
+    return Lot(queue, found.seqs, found.ids, found.raws, special)
 
 
-def _read(
-    db: sqlite3.Connection, source: str, arguments: tuple[object, ...]
-) -> tuple[list[tuple[int, str, bytes]], bool]:
-    """All rows of `source` at once, as columns; and whether they are all alike."""
+def _read(db: sqlite3.Connection, source: str, arguments: tuple[object, ...]) -> Columns:
+    """All rows of `source` at once."""
     seq_list, ids, envelopes, alike = db.execute(_READ % source, arguments).fetchone()
     seqs = _numbers.decode(seq_list)
     raws = envelopes.split(_SEPARATOR)
@@ -177,15 +186,22 @@ def _read(
         raws = [b""] * len(seqs)
     if b"" in raws:
         raws = [raw or _envelope(db, seq) for seq, raw in zip(seqs, raws, strict=True)]
-    return list(zip(seqs, _strings.decode(ids), raws, strict=True)), alike
+    return Columns(seqs, _strings.decode(ids), raws, bool(alike))
+
+
+def _in_order(chosen: list[int], found: Columns) -> Columns:
+    """The same, in the order in which they were chosen."""
+    place = {seq: n for n, seq in enumerate(found.seqs)}
+    order = [place[seq] for seq in chosen]
+    return Columns(chosen, [found.ids[n] for n in order], [found.raws[n] for n in order], found.alike)
 
 
 def _read_more(
-    db: sqlite3.Connection, request: LeaseRequest, rows: Sequence[tuple[int, str, bytes]], bounds: Bounds
+    db: sqlite3.Connection, request: LeaseRequest, seqs: list[int], bounds: Bounds
 ) -> dict[int, tuple[float, Counters]]:
     """Seconds and counters, where they differ from message to message."""
     special = {}
-    found = db.execute(_READ_MORE, (listed([row[0] for row in rows]),)).fetchall()
+    found = db.execute(_READ_MORE, (listed(seqs),)).fetchall()
     for seq, task, own_seconds, deliveries, attempts, crashes, lost in found:
         seconds = request.seconds_by_task.get(task, request.seconds) if own_seconds is None else own_seconds
         special[seq] = (bounds.clamp(seconds), Counters(deliveries + 1, attempts, crashes, lost))
@@ -194,7 +210,7 @@ def _read_more(
 
 def _sort_by_seconds(lot: Lot, usual: float, by_seconds: dict[float, list[int]]) -> None:
     if not lot.special:
-        by_seconds.setdefault(usual, []).extend([row[0] for row in lot.rows])
+        by_seconds.setdefault(usual, []).extend(lot.seqs)
         return
     for seq, (seconds, _) in lot.special.items():
         by_seconds.setdefault(seconds, []).append(seq)

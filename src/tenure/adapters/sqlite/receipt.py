@@ -1,19 +1,47 @@
 """The receipt of a lease, and the test whether the lease still stands.
 
 A receipt names the row and the message: a lease whose parts were mixed up matches nothing. A lease stands as
-long as its row is leased under the same fence; the loan of that fence tells whose it is.
+long as its row is leased under the same fence; the loan of that fence tells whose it is. That stays so after
+its deadline, until somebody takes the message away.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.states import LEASED
+from tenure.adapters.sqlite.transaction import View
 from tenure.lease import Lease
 
-#: For one lease. Parameters: `standing(lease)`.
-STANDS = f"state = {LEASED} AND seq = ? AND fence = ? AND EXISTS (SELECT 1 FROM loan WHERE fence = ? AND owner = ?)"
-#: For many leases of one loan. Parameters: the list of row numbers, then fence, fence, owner.
+#: For leases of one loan. Parameters: the list of rows (`rows_of`), then fence, fence, owner.
 STAND = (
     f"state = {LEASED} AND seq IN (SELECT value FROM json_each(?)) AND fence = ?"
     " AND EXISTS (SELECT 1 FROM loan WHERE fence = ? AND owner = ?)"
 )
+_FIND = f"""
+SELECT json_group_array(json_array(entry.key, seq, id, queue, extras))
+FROM json_each(?) AS entry
+CROSS JOIN message ON seq = json_extract(entry.value, '$[0]')
+CROSS JOIN loan ON loan.fence = message.fence
+WHERE state = {LEASED} AND message.fence = json_extract(entry.value, '$[1]')
+  AND loan.owner = json_extract(entry.value, '$[2]')
+"""
+#: Row numbers have at most 63 bits.
+_LONGEST_NUMBER = 18
+
+
+class Held(NamedTuple):
+    """A message that is leased."""
+
+    seq: int
+    id: str
+    queue: str
+    extras: int
+
+
+_found = msgspec.json.Decoder(list[tuple[int, int, str, str, int]])
 
 
 def receipt_for(seq: int, id: str) -> str:
@@ -25,11 +53,24 @@ def row_of(lease: Lease) -> str:
     """The number of the row that the receipt names; "0", which is no row, if it is none for this message."""
     if isinstance(lease.receipt, str):
         row, _, id = lease.receipt.partition(":")
-        if id == lease.id and row.isdecimal():
+        if id == lease.id and row.isdecimal() and len(row) <= _LONGEST_NUMBER:
             return row
     return "0"
 
 
-def standing(lease: Lease) -> tuple[object, ...]:
-    """The parameters of `STANDS`."""
-    return (int(row_of(lease)), lease.fence, lease.fence, lease.owner)
+def rows_of(leases: Iterable[Lease]) -> str:
+    """The rows of many leases, as one parameter."""
+    return f"[{','.join([row_of(lease) for lease in leases])}]"
+
+
+def find(view: View, leases: Sequence[Lease]) -> list[Held | None]:
+    """The message of each lease that still stands. Where the same lease is there twice, it stands once."""
+    entries = listed([(int(row_of(lease)), lease.fence, lease.owner) for lease in leases])
+    (text,) = view.db.execute(_FIND, (entries,)).fetchone()
+    held: list[Held | None] = [None] * len(leases)
+    seen = set()
+    for place, seq, id, queue, extras in sorted(_found.decode(text)):
+        if seq not in seen:
+            seen.add(seq)
+            held[place] = Held(seq, id, queue, extras)
+    return held

@@ -58,13 +58,19 @@ class Sheet(NamedTuple):
 def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
     """Sort by loan, and encode the hand-offs. Runs in the caller's loop."""
     loans: dict[tuple[int, str], list[str]] = {}
+    rows: list[str] = []
+    loan = None
     for entry in batch:
         lease = entry.lease
-        loans.setdefault((lease.fence, lease.owner), []).append(row_of(lease))
+        # Most often it is the loan of the entry before.
+        if loan is None or lease.fence != loan[0] or lease.owner != loan[1]:
+            loan = (lease.fence, lease.owner)
+            rows = loans.setdefault(loan, [])
+        rows.append(row_of(lease))
     results = {entry.result for entry in batch}
     return Sheet(
         batch,
-        [(fence, owner, f"[{','.join(rows)}]", len(rows)) for (fence, owner), rows in loans.items()],
+        [(fence, owner, f"[{','.join(own)}]", len(own)) for (fence, owner), own in loans.items()],
         results.pop() if len(results) == 1 else None,
         {place: prepare(entry.handoffs, body_limit, wall) for place, entry in enumerate(batch) if entry.handoffs},
     )

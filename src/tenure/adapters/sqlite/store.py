@@ -60,9 +60,9 @@ class Store:
         self.options = options
         self.clock = clock
         self.timeline = Timeline(clock)
-        folder = Path(f"{options.path}-workers")
-        self.presence = Presence(folder)
-        self._wake = Wake(folder)
+        self._folder = Path(f"{options.path}-workers")
+        self.presence = Presence(self._folder)
+        self._wake = Wake(self._folder)
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._users = 0
@@ -172,6 +172,9 @@ class Store:
                 raise
         except sqlite3.Error as error:
             raise faults.translate(error, path) from error
+        # New ones, as those of a parent process are not ours to close.
+        self.presence = Presence(self._folder)
+        self._wake = Wake(self._folder)
         self._writer = Writer(write, path, self.timeline, self.options.busy_seconds, self._wake)
         self._reader = Reader(read, path, self.timeline)
         self._users = 0
@@ -212,10 +215,9 @@ class Store:
             db.execute("PRAGMA temp_store = MEMORY")
             db.execute("PRAGMA cache_size = -8000")
             db.execute("PRAGMA wal_autocheckpoint = 2000")
+            db.execute("PRAGMA journal_size_limit = 67108864")
             schema.migrate(db, self.options.path)
-            db.execute("BEGIN IMMEDIATE")
             self.timeline.settle(db)
-            db.execute("COMMIT")
             # From here on the writer itself decides how long to wait for a lock.
             db.execute("PRAGMA busy_timeout = 0")
         except BaseException:

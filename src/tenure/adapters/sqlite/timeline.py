@@ -8,6 +8,7 @@ Read inside every transaction (`writer.py`), after the lock was taken.
 """
 
 import sqlite3
+from typing import Any
 
 from tenure.clock import Clock
 
@@ -37,19 +38,38 @@ class Timeline:
         return round(self.clock.monotonic() * _MICROS) + self._offset
 
     def settle(self, db: sqlite3.Connection) -> None:
-        """Take the offset of this boot from the file, or write it. Call inside a write transaction."""
-        stored = dict(
-            db.execute("SELECT name, value FROM meta WHERE name IN ('boot', 'offset', 'seen', 'swept')").fetchall()
-        )
-        seen = max(stored.get("seen", 0), stored.get("swept", 0))
+        """Take the offset of this boot from the file, or write it there if this is the boot's first process."""
+        if self._adopt(db):
+            return
+        db.execute("BEGIN IMMEDIATE")
+        # Under the lock once more: another process may have been faster. If this fails, the connection is closed.
+        if not self._adopt(db):
+            self._begin(db)
+        db.execute("COMMIT")
+
+    def _adopt(self, db: sqlite3.Connection) -> bool:
+        """Use the offset that stands in the file, if it is this boot's. Needs no lock."""
+        stored = _stored(db)
+        self._offset = stored.get("offset", 0)
+        return stored.get("boot") == self.clock.boot_id() and self.now() >= _last_seen(stored)
+
+    def _begin(self, db: sqlite3.Connection) -> None:
+        """Write an offset for this boot. Call inside a write transaction."""
         monotonic = micros(self.clock.monotonic())
-        if stored.get("boot") == self.clock.boot_id():
-            offset = stored["offset"]
-        else:
-            offset = micros(self.clock.wall()) - monotonic
-        # The wall clock of a machine that just booted may be years behind: time never goes back.
-        self._offset = max(offset, seen - monotonic)
+        # The wall clock of a machine that just booted may be years behind: store time never goes back.
+        now = max(micros(self.clock.wall()), _last_seen(_stored(db)))
+        self._offset = now - monotonic
         db.executemany(
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
-            [("boot", self.clock.boot_id()), ("offset", self._offset), ("seen", monotonic + self._offset)],
+            [("boot", self.clock.boot_id()), ("offset", self._offset), ("seen", now)],
         )
+
+
+def _stored(db: sqlite3.Connection) -> dict[str, Any]:
+    return dict(db.execute("SELECT name, value FROM meta WHERE name IN ('boot', 'offset', 'seen', 'swept')").fetchall())
+
+
+def _last_seen(stored: dict[str, Any]) -> int:
+    """The latest moment that is written down anywhere."""
+    latest: int = max(stored.get("seen", 0), stored.get("swept", 0))
+    return latest

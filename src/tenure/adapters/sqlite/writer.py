@@ -129,13 +129,16 @@ class Writer:
         """
         if any(job.peek is None for job in jobs):
             return jobs
-        remaining = []
         view = View(self._db, self._timeline.now(), self._timeline.clock.wall())
-        for job in jobs:
-            job.value = job.peek(view) if job.peek is not None else UNSURE
-            if job.value is UNSURE:
-                remaining.append(job)
-        return remaining
+        try:
+            for job in jobs:
+                job.value = job.peek(view) if job.peek is not None else UNSURE
+        except sqlite3.OperationalError as error:
+            if not faults.is_busy(error):
+                raise
+            # Another process died and the file is being put in order: wait for that as for any lock.
+            return jobs
+        return [job for job in jobs if job.value is UNSURE]
 
     def _begin(self, jobs: list[Job], everybody: list[Job]) -> list[Job]:
         """Take the write lock. Jobs that waited too long for it fail, unexecuted; the others are returned.

@@ -5,7 +5,6 @@ The table has no unique constraint on purpose: an effect that was done twice is 
 
 import os
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -24,7 +23,6 @@ class Effects:
     def __init__(self, path: Path) -> None:
         """Keep them in the file `path`."""
         self._path = path
-        self._local = threading.local()
 
     def create(self) -> None:
         """Make the tables; before anybody else looks."""
@@ -34,19 +32,16 @@ class Effects:
 
     def write(self, ctx: Context | SyncContext) -> bool:
         """Do the effect of this message, once: the row of `ctx.once` and the effect are one transaction."""
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
             first = ctx.once(connection)
             if first:
                 values = (ctx.message.id, ctx.message.task, os.getpid())
                 connection.execute("INSERT INTO effects VALUES (?, ?, ?)", values)
             else:
                 connection.execute("INSERT INTO skipped VALUES (?)", (ctx.message.id,))
+            # Without it, whatever went wrong above, closing the connection undoes both.
             connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
         return first
 
     def doubled(self) -> int:
@@ -65,13 +60,6 @@ class Effects:
     def _number(self, query: str) -> int:
         with closing(self._connect()) as connection:
             return int(connection.execute(query).fetchone()[0])
-
-    def _connection(self) -> sqlite3.Connection:
-        """One for each thread, kept: handlers come often."""
-        if not hasattr(self._local, "connection"):
-            self._local.connection = self._connect()
-        connection: sqlite3.Connection = self._local.connection
-        return connection
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=10, isolation_level=None)

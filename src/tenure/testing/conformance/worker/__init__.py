@@ -10,6 +10,7 @@
     contexts     hand-offs, checkpoints, progress, one effect
     suspects     who may have killed their workers run alone
     crashpoints  killed before and after every single call
+    storms       all of it together, seeded
 
 Every promise of the first tier is a promise about calls; these are the promises to a user.
 """
@@ -24,6 +25,7 @@ from tenure.testing.conformance.worker.keys import WorkerKeys
 from tenure.testing.conformance.worker.outages import Outages
 from tenure.testing.conformance.worker.repeating import Repeating
 from tenure.testing.conformance.worker.stopping import Stopping
+from tenure.testing.conformance.worker.storms import Storms
 from tenure.testing.conformance.worker.suspects import Suspects
 
 #: In the order in which a message lives, and then dies.
@@ -38,4 +40,5 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Outages,
     Suspects,
     CrashPoints,
+    Storms,
 )

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from tenure.adapters.sqlite.broker import SqliteBroker
+from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.state import SqliteState
-from tenure.adapters.sqlite.store import Options, Store
+from tenure.adapters.sqlite.store import Store
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadURL
 

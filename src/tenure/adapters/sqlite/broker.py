@@ -10,7 +10,8 @@ import msgspec
 
 from tenure.adapters.sqlite import holding, lending, looking, removing, retention, returning, sending, settling
 from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
-from tenure.adapters.sqlite.store import Store, keep_micros
+from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.lease import Lease, LeaseRequest, LeaseState
@@ -85,6 +86,7 @@ class SqliteBroker:
             lambda tx: lending.lend(tx, request, self._turns, self._bounds),
             # Where there was something a moment ago, there is likely more: a look beforehand would be waste.
             (lambda view: lending.nothing_to_lend(view, request)) if self._is_idle else None,
+            is_light=True,
         )
         self._is_idle = not lent.lots
         return lending.as_leases(lent, request, asked)
@@ -96,7 +98,7 @@ class SqliteBroker:
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
         asked = self._store.clock.monotonic()
-        answers = await self._store.write(lambda tx: holding.touch(tx, leases))
+        answers = await self._store.write(lambda tx: holding.touch(tx, leases), is_light=True)
         return [
             msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, asked + lease.seconds))
             if held
@@ -155,7 +157,7 @@ class SqliteBroker:
         return await self._store.read(lambda view: looking.depth(view, queues))
 
     def _prune(self, tx: Transaction) -> None:
-        if retention.prune(tx, keep_micros(self._store.options)):
+        if retention.prune(tx, micros(self._store.options.keep_seconds)):
             self._store.later(self._prune)
 
 

@@ -32,9 +32,8 @@ def touch(tx: Transaction, leases: Sequence[Lease]) -> list[bool]:
         moved += tx.db.execute(_TOUCH, values).rowcount
     if moved == len(leases):
         return [True] * len(leases)
-    # Whether it was there twice or is not held any more: those that stand have been moved.
-    standing = {held.seq: held.id for held in find(tx, leases) if held is not None}
-    return [lease.receipt in {receipt_for(*held) for held in standing.items()} for lease in leases]
+    # One was there twice, or is not held any more. Those that stand have been moved.
+    return [held is not None for held in find(tx, leases)]
 
 
 def held(view: View, owner: str, request_id: str | None, monotonic: float) -> list[Lease]:

@@ -16,17 +16,23 @@ class Job:
     begins again anyway.
     """
 
-    __slots__ = ("act", "error", "future", "loop", "peek", "value", "waited")
+    __slots__ = ("act", "error", "future", "is_light", "loop", "peek", "value", "waited")
 
     def __init__(
         self,
         act: Callable[[Any], Any],
         future: "asyncio.Future[Any] | None" = None,
         peek: Callable[[Any], Any] | None = None,
+        *,
+        is_light: bool = False,
     ) -> None:
-        """`peek` may answer without a write transaction, by anything but `UNSURE`."""
+        """`peek` may answer without a write transaction, by anything but `UNSURE`.
+
+        `is_light`: if the power fails, it is no harm if this was not written.
+        """
         self.act = act
         self.peek = peek
+        self.is_light = is_light
         self.future = future
         self.loop = future.get_loop() if future is not None else None
         #: Seconds for which somebody else's lock was waited for.

@@ -1,13 +1,17 @@
 """The ledger: who may run a keyed message, and what is done.
 
-Each scope is one row of `claim`: `sent` (nobody runs it), `running` until a moment, or `done`. The row stands
-in the same file as the message, so an ack finishes both at once (`release.py`).
+Each scope is one row of `claim`: `sent` (nobody runs it), `running` until a moment, or `done`. Owner and fence
+of the last claim stay on it, so that a word whose answer was lost can be said again. The row stands in the same
+file as the message, so an ack finishes both at once (`release.py`).
 """
 
 from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
+from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.roster import refuse_banned
 from tenure.adapters.sqlite.sending import scope_text
 from tenure.adapters.sqlite.store import Store
@@ -16,10 +20,36 @@ from tenure.adapters.sqlite.transaction import Transaction
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import Outgoing
 
+_ROWS = """
+SELECT json_group_array(json_array(scope, id, digest, state, owner, moment,
+    EXISTS (SELECT 1 FROM owner WHERE owner.id = claim.owner AND owner.state = 'banned')))
+FROM claim WHERE scope IN (SELECT value FROM json_each(?))
+"""
+_STATES = """
+SELECT json_group_array(json_array(entry.key, state,
+    owner IS json_extract(entry.value, '$[1]') AND fence IS json_extract(entry.value, '$[2]')))
+FROM json_each(?) AS entry CROSS JOIN claim ON scope = json_extract(entry.value, '$[0]')
+"""
+#: In place of a state: the ledger does not know the scope.
+_NOT_THERE = ""
+
+
+class Row(NamedTuple):
+    """What stands in the file about a scope."""
+
+    scope: str
+    id: str
+    digest: str
+    state: str
+    owner: str | None
+    moment: int
+    is_banned: int
+
+
+_rows = msgspec.json.Decoder(list[Row])
+_states = msgspec.json.Decoder(list[tuple[int, str, int]])
 _encode = msgspec.json.Encoder().encode
 _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...])
-
-_MATCH = "scope = ? AND owner = ? AND fence = ?"
 
 
 class SqliteLedger:
@@ -31,95 +61,140 @@ class SqliteLedger:
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
         """Ask to run."""
-        return await self._store.write(lambda tx: [_claim(tx, request) for request in batch])
+        return await self._store.write(lambda tx: _claim(tx, batch), is_light=True)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
         """Move the end of each claim to now + its seconds."""
-        return await self._store.write(lambda tx: [_renew(tx, token) for token in tokens])
+        return await self._store.write(lambda tx: _renew(tx, tokens), is_light=True)
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
         """Let others claim."""
-        return await self._store.write(lambda tx: [_release(tx, token) for token in tokens])
+        return await self._store.write(lambda tx: _release(tx, tokens))
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         """Done, with everything that must be remembered with it."""
-        return await self._store.write(lambda tx: [_seal(tx, seal) for seal in batch])
+        return await self._store.write(lambda tx: _seal(tx, batch))
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
         """Free keys."""
-        rows = [(scope_text(scope),) for scope in scopes]
-        await self._store.write(lambda tx: _forget(tx, rows))
+        gone = listed([scope_text(scope) for scope in scopes])
+        await self._store.write(lambda tx: _forget(tx, gone))
 
 
-def _claim(tx: Transaction, request: ClaimRequest) -> ClaimAnswer:
-    refuse_banned(tx, request.owner)
-    scope = scope_text(request.scope)
-    row = tx.db.execute(
-        "SELECT id, digest, state, owner, moment, result, handoffs,"
-        " EXISTS (SELECT 1 FROM owner WHERE owner.id = claim.owner AND owner.state = 'banned')"
-        " FROM claim WHERE scope = ?",
-        (scope,),
-    ).fetchone()
+def _claim(tx: Transaction, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+    for owner in {request.owner for request in batch}:
+        refuse_banned(tx, owner)
+    scopes = [scope_text(request.scope) for request in batch]
+    (text,) = tx.db.execute(_ROWS, (listed(scopes),)).fetchone()
+    rows = {row.scope: row for row in _rows.decode(text)}
+    answers: list[ClaimAnswer | None] = []
+    started: list[tuple[str, ClaimRequest]] = []
+    for scope, request in zip(scopes, batch, strict=True):
+        answer = _look(tx, rows.get(scope), request)
+        answers.append(answer)
+        if answer is None:
+            started.append((scope, request))
+            until = tx.now + micros(request.seconds)
+            # A second request of the same batch finds the scope running.
+            rows[scope] = Row(scope, request.id, request.digest, "running", request.owner, until, is_banned=0)
+    fence = _start(tx, started)
+    return [
+        Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds)) if answer is None else answer
+        for request, answer in zip(batch, answers, strict=True)
+    ]
+
+
+def _look(tx: Transaction, row: Row | None, request: ClaimRequest) -> ClaimAnswer | None:
+    """What the file says. None: go ahead."""
     if row is None:
-        return _start(tx, scope, request)
-    id, digest, state, owner, moment, result, handoffs, is_banned = row
-    if digest != request.digest:
-        return Conflict(id)
-    if state == "done":
-        return Done(result or b"", _handoffs.decode(handoffs) if handoffs else ())
-    if state == "running" and moment >= tx.now and not is_banned:
-        return Running(owner, seconds(moment - tx.now))
-    return _start(tx, scope, request)
+        return None
+    if row.digest != request.digest:
+        return Conflict(row.id)
+    if row.state == "done":
+        return _done(tx, row.scope)
+    if row.state == "running" and row.moment >= tx.now and not row.is_banned:
+        return Running(row.owner or "", seconds(row.moment - tx.now))
+    return None
 
 
-def _start(tx: Transaction, scope: str, request: ClaimRequest) -> Fresh:
+def _done(tx: Transaction, scope: str) -> Done:
+    result, handoffs = tx.db.execute("SELECT result, handoffs FROM claim WHERE scope = ?", (scope,)).fetchone()
+    return Done(result or b"", _handoffs.decode(handoffs) if handoffs else ())
+
+
+def _start(tx: Transaction, started: Sequence[tuple[str, ClaimRequest]]) -> int:
     """Running from now on, under a fence that is higher than every one before."""
-    fence = tx.next_fence(request.owner, "claim", request.seconds)
-    tx.db.execute(
-        "INSERT INTO claim (scope, id, digest, state, owner, fence, moment) VALUES (?, ?, ?, 'running', ?, ?, ?)"
-        " ON CONFLICT (scope) DO UPDATE SET id = excluded.id, state = 'running', owner = excluded.owner,"
-        " fence = excluded.fence, moment = excluded.moment",
-        (scope, request.id, request.digest, request.owner, fence, tx.now + micros(request.seconds)),
+    if not started:
+        return 0
+    fence = tx.next_fence(started[0][1].owner, "claim", 0.0)
+    rows = [
+        (scope, request.id, request.digest, request.owner, tx.now + micros(request.seconds))
+        for scope, request in started
+    ]
+    for piece in pieces(rows):
+        tx.db.execute(_upsert(len(piece)), [fence, *(value for row in piece for value in row)])
+    return fence
+
+
+def _renew(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
+    moments = [(tx.now + micros(token.seconds),) for token in tokens]
+    _change(tx, "moment = entry.column4", tokens, moments)
+    return [mine == "running" for mine in _state_under(tx, tokens)]
+
+
+def _release(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
+    _change(tx, "state = 'sent', moment = entry.column4", tokens, [(tx.now,)] * len(tokens))
+    # Also true when it is said again: still free, or forgotten, and nobody claimed in between.
+    return [mine in ("sent", _NOT_THERE) for mine in _state_under(tx, tokens)]
+
+
+def _seal(tx: Transaction, batch: Sequence[Seal]) -> list[bool]:
+    tokens = [seal.token for seal in batch]
+    values = [(tx.now, seal.result, _encode(seal.handoffs) if seal.handoffs else None) for seal in batch]
+    _change(
+        tx, "state = 'done', moment = entry.column4, result = entry.column5, handoffs = entry.column6", tokens, values
     )
-    return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
+    # Also true when it is said again: it is this very claim that is done.
+    return [mine == "done" for mine in _state_under(tx, tokens)]
 
 
-def _renew(tx: Transaction, token: Token) -> bool:
-    return _change(tx, token, "moment = ?", (tx.now + micros(token.seconds),))
+def _change(tx: Transaction, what: str, tokens: Sequence[Token], values: Sequence[tuple[object, ...]]) -> None:
+    """Change those claims that run under these very tokens."""
+    rows = [(*_matched(token), *own) for token, own in zip(tokens, values, strict=True)]
+    for piece in pieces(rows):
+        tx.db.execute(_update(what, len(piece[0]), len(piece)), [value for row in piece for value in row])
 
 
-def _release(tx: Transaction, token: Token) -> bool:
-    if _change(tx, token, "state = 'sent', moment = ?", (tx.now,)):
-        return True
-    # Repeated after a lost reply: still free, and nobody claimed in between.
-    known = tx.db.execute("SELECT 1 FROM claim WHERE scope = ?", (scope_text(token.scope),)).fetchone()
-    return known is None or _stands(tx, token, "sent")
-
-
-def _seal(tx: Transaction, seal: Seal) -> bool:
-    handoffs = _encode(seal.handoffs) if seal.handoffs else None
-    values = (tx.now, seal.result, handoffs)
-    if _change(tx, seal.token, "state = 'done', moment = ?, result = ?, handoffs = ?", values):
-        return True
-    # Repeated after a lost reply: it is this very claim that is done.
-    return _stands(tx, seal.token, "done")
-
-
-def _change(tx: Transaction, token: Token, what: str, values: tuple[object, ...]) -> bool:
-    """Change the claim, if it runs under this very token."""
-    statement = f"UPDATE claim SET {what} WHERE {_MATCH} AND state = 'running'"
-    return tx.db.execute(statement, (*values, *_matched(token))).rowcount == 1
-
-
-def _stands(tx: Transaction, token: Token, state: str) -> bool:
-    """Whether the claim is in `state`, and this token was the last on it."""
-    found = tx.db.execute(f"SELECT 1 FROM claim WHERE {_MATCH} AND state = ?", (*_matched(token), state))
-    return found.fetchone() is not None
+def _state_under(tx: Transaction, tokens: Sequence[Token]) -> list[str | None]:
+    """The state of each claim, if this token is the last on it. None: another one is."""
+    (text,) = tx.db.execute(_STATES, (listed([_matched(token) for token in tokens]),)).fetchone()
+    states: list[str | None] = [_NOT_THERE] * len(tokens)
+    for place, state, is_mine in _states.decode(text):
+        states[place] = state if is_mine else None
+    return states
 
 
 def _matched(token: Token) -> tuple[object, ...]:
     return (scope_text(token.scope), token.owner, token.fence)
 
 
-def _forget(tx: Transaction, rows: list[tuple[str]]) -> None:
-    tx.db.executemany("DELETE FROM claim WHERE scope = ?", rows)
+def _forget(tx: Transaction, scopes: str) -> None:
+    tx.db.execute("DELETE FROM claim WHERE scope IN (SELECT value FROM json_each(?))", (scopes,))
+
+
+@cache
+def _upsert(count: int) -> str:
+    rows = ", ".join(["(?1, 'running', ?, ?, ?, ?, ?)"] * count)
+    return (
+        f"INSERT INTO claim (fence, state, scope, id, digest, owner, moment) VALUES {rows}"
+        " ON CONFLICT (scope) DO UPDATE SET id = excluded.id, state = 'running', owner = excluded.owner,"
+        " fence = excluded.fence, moment = excluded.moment"
+    )
+
+
+@cache
+def _update(what: str, width: int, count: int) -> str:
+    return (
+        f"UPDATE claim SET {what} FROM (VALUES {placeholders(width, count)}) AS entry"
+        " WHERE scope = entry.column1 AND owner = entry.column2 AND fence = entry.column3 AND state = 'running'"
+    )

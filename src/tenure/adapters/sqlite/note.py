@@ -1,40 +1,71 @@
 """Notes: what only few messages have, kept beside their row. History, progress and checkpoint.
 
-A bit on the message says that there is a note, so that all others never look for one. Used by `settling.py`,
-`returning.py` and `records.py`.
+A bit on the message says that there is a note, so that all others never look for one. Used by `moving.py`,
+`settling.py`, `removing.py` and `records.py`.
 """
+
+from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 
+from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.states import NOTED
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.record import HISTORY_LIMIT, Ending
 
+_HISTORIES = """
+SELECT json_group_array(json_array(seq, json(CAST(history AS TEXT)))) FROM note
+WHERE history IS NOT NULL AND seq IN (SELECT value FROM json_each(?))
+"""
+
 _encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(list[Ending])
+_history = msgspec.json.Decoder(list[Ending])
+_histories = msgspec.json.Decoder(list[tuple[int, list[Ending]]])
 
 
-def remember(tx: Transaction, seq: int, ending: Ending) -> None:
-    """Add an ending to the message's history; the oldest ones are forgotten."""
-    row = tx.db.execute("SELECT history FROM note WHERE seq = ?", (seq,)).fetchone()
-    history = [*decode_history(row[0] if row else None), ending][-HISTORY_LIMIT:]
-    write(tx, seq, "history", _encode(history))
+def remember(tx: Transaction, endings: Sequence[tuple[int, Sequence[Ending]]]) -> None:
+    """Add endings to the histories of messages, by row; the oldest ones are forgotten. The caller sets the bit."""
+    if not endings:
+        return
+    (text,) = tx.db.execute(_HISTORIES, (listed([seq for seq, _ in endings]),)).fetchone()
+    known = dict(_histories.decode(text))
+    rows = [(seq, _encode([*known.get(seq, ()), *new][-HISTORY_LIMIT:])) for seq, new in endings]
+    _write(tx, "history", rows)
 
 
 def decode_history(raw: bytes | None) -> list[Ending]:
     """The endings in a history column."""
-    return _decoder.decode(raw) if raw else []
+    return _history.decode(raw) if raw else []
 
 
-def write(tx: Transaction, seq: int, column: str, value: bytes) -> None:
-    """Set one column of a message's note. `column` is a name from this package, never from outside."""
+def keep(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Set one column of messages' notes, and the bit. `column` is a name from this package, never from outside."""
+    _write(tx, column, rows)
     tx.db.execute(
-        f"INSERT INTO note (seq, {column}) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET {column} = excluded.{column}",
-        (seq, value),
+        f"UPDATE message SET extras = extras | {NOTED} WHERE seq IN (SELECT value FROM json_each(?))"
+        f" AND NOT extras & {NOTED}",
+        (listed([seq for seq, _ in rows]),),
     )
-    tx.db.execute(f"UPDATE message SET extras = extras | {NOTED} WHERE seq = ? AND NOT extras & {NOTED}", (seq,))
 
 
-def tidy(tx: Transaction, seq: int) -> None:
-    """The message is finished: nobody needs its progress and checkpoint any more."""
-    tx.db.execute("UPDATE note SET progress = NULL, checkpoint = NULL WHERE seq = ?", (seq,))
+def tidy(tx: Transaction, seqs: Sequence[int]) -> None:
+    """The messages are finished: nobody needs their progress and checkpoint any more."""
+    if seqs:
+        tx.db.execute(
+            "UPDATE note SET progress = NULL, checkpoint = NULL WHERE seq IN (SELECT value FROM json_each(?))",
+            (listed(seqs),),
+        )
+
+
+def _write(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
+    for piece in pieces(rows):
+        tx.db.execute(_upsert(column, len(piece)), [value for row in piece for value in row])
+
+
+@cache
+def _upsert(column: str, count: int) -> str:
+    return (
+        f"INSERT INTO note (seq, {column}) VALUES {placeholders(2, count)}"
+        f" ON CONFLICT (seq) DO UPDATE SET {column} = excluded.{column}"
+    )

@@ -21,7 +21,7 @@ STAND = (
     " AND EXISTS (SELECT 1 FROM loan WHERE fence = ? AND owner = ?)"
 )
 _FIND = f"""
-SELECT json_group_array(json_array(entry.key, seq, id, queue, extras))
+SELECT json_group_array(json_array(entry.key, seq, message.id, queue, extras))
 FROM json_each(?) AS entry
 CROSS JOIN message ON seq = json_extract(entry.value, '$[0]')
 CROSS JOIN loan ON loan.fence = message.fence
@@ -64,13 +64,10 @@ def rows_of(leases: Iterable[Lease]) -> str:
 
 
 def find(view: View, leases: Sequence[Lease]) -> list[Held | None]:
-    """The message of each lease that still stands. Where the same lease is there twice, it stands once."""
+    """The message of each lease, if the lease still stands."""
     entries = listed([(int(row_of(lease)), lease.fence, lease.owner) for lease in leases])
     (text,) = view.db.execute(_FIND, (entries,)).fetchone()
     held: list[Held | None] = [None] * len(leases)
-    seen = set()
-    for place, seq, id, queue, extras in sorted(_found.decode(text)):
-        if seq not in seen:
-            seen.add(seq)
-            held[place] = Held(seq, id, queue, extras)
+    for place, seq, id, queue, extras in _found.decode(text):
+        held[place] = Held(seq, id, queue, extras)
     return held

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.holding import is_held
-from tenure.adapters.sqlite.receipt import row_of
+from tenure.adapters.sqlite.receipt import find
 from tenure.adapters.sqlite.states import STATES
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import seconds
@@ -43,23 +42,25 @@ class SqliteRecords:
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Write how far handlers are."""
-        rows = [(lease, "progress", _encode(progress)) for lease, progress in batch]
-        return await self._store.write(lambda tx: [_write(tx, *row) for row in rows])
+        entries = [(lease, _encode(progress)) for lease, progress in batch]
+        return await self._store.write(lambda tx: _keep(tx, "progress", entries), is_light=True)
 
     async def checkpoint(self, lease: Lease, data: bytes) -> bool:
         """Keep what the next run starts from."""
-        return await self._store.write(lambda tx: _write(tx, lease, "checkpoint", data))
+        (kept,) = await self._store.write(lambda tx: _keep(tx, "checkpoint", [(lease, data)]))
+        return kept
 
     async def load_checkpoint(self, id: str) -> bytes | None:
         """What an earlier run kept."""
         return await self._store.read(lambda view: _load(view, id))
 
 
-def _write(tx: Transaction, lease: Lease, column: str, value: bytes) -> bool:
-    if not is_held(tx, lease):
-        return False
-    note.write(tx, int(row_of(lease)), column, value)
-    return True
+def _keep(tx: Transaction, column: str, entries: Sequence[tuple[Lease, bytes]]) -> list[bool]:
+    """For those leases that stand. Of one message's several values the last one is kept."""
+    standing = find(tx, [lease for lease, _ in entries])
+    rows = {held.seq: value for held, (_, value) in zip(standing, entries, strict=True) if held is not None}
+    note.keep(tx, column, list(rows.items()))
+    return [held is not None for held in standing]
 
 
 def _load(view: View, id: str) -> bytes | None:

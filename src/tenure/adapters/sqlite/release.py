@@ -1,15 +1,25 @@
 """What the broker's moves mean for keys and claims, in the same transaction.
 
-The ledger's own words are in `ledger.py`; this is the broker's side of the same table. Used by `settling.py`
-and `returning.py`.
+The ledger's own words are in `ledger.py`; this is the broker's side of the same table. Used by `moving.py`,
+`settling.py`, `removing.py` and `returning.py`.
 """
 
+from collections.abc import Sequence
+from functools import cache
+
+from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.transaction import Transaction
 
+_OF_THESE = "id IN (SELECT value FROM json_each(?))"
 
-def release_claim(tx: Transaction, id: str) -> None:
-    """The message goes back to its queue: whoever leases it next may claim it."""
-    tx.db.execute("UPDATE claim SET state = 'sent', moment = ? WHERE id = ? AND state = 'running'", (tx.now, id))
+
+def release_claims(tx: Transaction, ids: Sequence[str]) -> None:
+    """The messages go back to their queues: whoever leases them next may claim them."""
+    if ids:
+        tx.db.execute(
+            f"UPDATE claim SET state = 'sent', moment = ? WHERE {_OF_THESE} AND state = 'running'",
+            (tx.now, listed(ids)),
+        )
 
 
 def release_claims_of(tx: Transaction, owner: str) -> None:
@@ -21,14 +31,21 @@ def release_claims_of(tx: Transaction, owner: str) -> None:
     )
 
 
-def finish_key(tx: Transaction, id: str, result: bytes) -> None:
-    """The message is done, and so is its key."""
-    tx.db.execute(
-        "UPDATE claim SET state = 'done', moment = ?, result = ? WHERE id = ? AND state <> 'done'",
-        (tx.now, result, id),
+def finish_keys(tx: Transaction, results: Sequence[tuple[str, bytes]]) -> None:
+    """The messages are done, and so are their keys. Id and result of each."""
+    for piece in pieces(results):
+        tx.db.execute(_finish(len(piece)), [tx.now, *(value for row in piece for value in row)])
+
+
+def free_keys(tx: Transaction, ids: Sequence[str]) -> None:
+    """The messages are dead or cancelled: their keys may be sent again. What is done stays done."""
+    if ids:
+        tx.db.execute(f"DELETE FROM claim WHERE {_OF_THESE} AND state <> 'done'", (listed(ids),))
+
+
+@cache
+def _finish(count: int) -> str:
+    return (
+        "UPDATE claim SET state = 'done', moment = ?, result = entry.column2"
+        f" FROM (VALUES {placeholders(2, count)}) AS entry WHERE id = entry.column1 AND state <> 'done'"
     )
-
-
-def free_key(tx: Transaction, id: str) -> None:
-    """The message is dead or cancelled: its key may be sent again. What is done stays done."""
-    tx.db.execute("DELETE FROM claim WHERE id = ? AND state <> 'done'", (id,))

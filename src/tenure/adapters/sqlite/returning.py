@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.moving import Move, move
+from tenure.adapters.sqlite.receipt import Held
 from tenure.adapters.sqlite.release import release_claims_of
-from tenure.adapters.sqlite.settling import Held, bury, put_back
 from tenure.adapters.sqlite.states import LEASED
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
@@ -19,16 +19,18 @@ from tenure.broker import SweepRequest, Swept
 from tenure.record import Ending
 from tenure.verdict import Reason
 
-_encode = msgspec.json.Encoder().encode
-
 _LEASED = f"INDEXED BY message_leased WHERE state = {LEASED}"
 _OVERDUE = f"""
-SELECT seq, id, queue, extras, (SELECT owner FROM loan WHERE loan.fence = message.fence), attempts, max_attempts
-FROM message {_LEASED} AND moment < ? ORDER BY moment LIMIT ?
+SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, attempts, max_attempts)) FROM (
+    SELECT seq, message.id, queue, extras, loan.owner, attempts, max_attempts,
+           EXISTS (SELECT 1 FROM owner WHERE owner.id = loan.owner AND owner.state <> 'banned') AS has_presence
+    FROM message INDEXED BY message_leased LEFT JOIN loan USING (fence)
+    WHERE message.state = {LEASED} AND message.moment < ?
+    ORDER BY message.moment LIMIT ?)
 """
 _HELD_BY = f"""
-SELECT seq, id, queue, extras FROM message {_LEASED}
-AND fence IN (SELECT fence FROM loan WHERE owner = ?) ORDER BY seq
+SELECT json_group_array(json_array(seq, id, queue, extras)) FROM message {_LEASED}
+AND fence IN (SELECT fence FROM loan WHERE owner = ?)
 """
 _GRACE = f"""
 UPDATE message INDEXED BY message_leased SET moment = max(coalesce(moment, 0), ?1 + CAST(1000000 * coalesce(
@@ -47,10 +49,19 @@ _INTERVALS_IN_A_GAP = 2
 class Overdue(NamedTuple):
     """A message whose lease has ended unseen."""
 
-    held: Held
+    seq: int
+    id: str
+    queue: str
+    extras: int
     owner: str | None
+    #: Its holder is on the roster.
+    has_presence: int
     attempts: int
     max_attempts: int | None
+
+
+_overdue = msgspec.json.Decoder(list[Overdue])
+_held = msgspec.json.Decoder(list[Held])
 
 
 def sweep(tx: Transaction, request: SweepRequest) -> Swept:
@@ -63,11 +74,11 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
         # Nobody could renew a lease that ended then, and its holder may be about to: it gets a fresh window.
         tx.db.execute(_EXCUSE, (tx.now, request.lease_seconds, since, until))
     adopted = _adopt(tx, request.lease_seconds)
-    returned: list[str] = []
-    dead: list[str] = []
-    for overdue in _overdue(tx, request.limit):
-        (returned if _return(tx, overdue, request.max_attempts) else dead).append(overdue.held.id)
-    return Swept(tuple(returned), tuple(dead), adopted)
+    (text,) = tx.db.execute(_OVERDUE, (tx.now, request.limit)).fetchone()
+    moves = [_judge(tx, overdue, request.max_attempts) for overdue in _overdue.decode(text)]
+    move(tx, moves)
+    returned = tuple(one.held.id for one in moves if not one.is_dead)
+    return Swept(returned, tuple(one.held.id for one in moves if one.is_dead), adopted)
 
 
 def retire(tx: Transaction, owner: str, *, crashed: bool) -> Swept:
@@ -78,15 +89,11 @@ def retire(tx: Transaction, owner: str, *, crashed: bool) -> Swept:
         (owner, tx.now),
     )
     release_claims_of(tx, owner)
-    returned = []
-    for row in tx.db.execute(_HELD_BY, (owner,)).fetchall():
-        held = Held(*row)
-        if crashed:
-            tx.db.execute("UPDATE message SET crashes = crashes + 1 WHERE seq = ?", (held.seq,))
-            note.remember(tx, held.seq, Ending(tx.wall, "crashed", owner))
-        put_back(tx, held)
-        returned.append(held.id)
-    return Swept(tuple(returned))
+    (text,) = tx.db.execute(_HELD_BY, (owner,)).fetchone()
+    endings = (Ending(tx.wall, "crashed", owner),) if crashed else ()
+    moves = [Move(held, crashes=int(crashed), endings=endings) for held in sorted(_held.decode(text))]
+    move(tx, moves)
+    return Swept(tuple(one.held.id for one in moves))
 
 
 def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
@@ -109,32 +116,16 @@ def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
     return tuple(id for (id,) in rows)
 
 
-def _overdue(tx: Transaction, limit: int) -> list[Overdue]:
-    rows = tx.db.execute(_OVERDUE, (tx.now, limit)).fetchall()
-    return [Overdue(Held(*row[:4]), *row[4:]) for row in rows]
-
-
-def _return(tx: Transaction, overdue: Overdue, max_attempts: int) -> bool:
-    """Back to its queue, or (False) to the dead letters."""
-    held, owner = overdue.held, overdue.owner
-    if _has_presence(tx, owner):
+def _judge(tx: Transaction, overdue: Overdue, max_attempts: int) -> Move:
+    """Back to its queue, or to the dead letters."""
+    held, owner = Held(*overdue[:4]), overdue.owner
+    if overdue.has_presence:
         # Its worker is on the roster and was not seen to die: nobody knows how this run ended.
-        tx.db.execute("UPDATE message SET lost = lost + 1 WHERE seq = ?", (held.seq,))
-        note.remember(tx, held.seq, Ending(tx.wall, "lost", owner))
-        put_back(tx, held)
-        return True
+        return Move(held, lost=1, endings=(Ending(tx.wall, "lost", owner),))
     reason = Reason("lease_lapsed", f"{owner or 'its holder'} let the lease end without settling the message")
-    attempts = overdue.attempts + 1
-    tx.db.execute("UPDATE message SET attempts = ?, reason = ? WHERE seq = ?", (attempts, _encode(reason), held.seq))
-    note.remember(tx, held.seq, Ending(tx.wall, "failed", owner, reason))
+    lapsed = Ending(tx.wall, "failed", owner, reason)
     limit = overdue.max_attempts or max_attempts
-    if attempts < limit:
-        put_back(tx, held)
-        return True
-    bury(tx, held, owner, Reason("max_attempts", f"all {limit} attempts are used; the last one let its lease end"))
-    return False
-
-
-def _has_presence(tx: Transaction, owner: str | None) -> bool:
-    row = tx.db.execute("SELECT 1 FROM owner WHERE id = ? AND state <> 'banned'", (owner,)).fetchone()
-    return row is not None
+    if overdue.attempts + 1 < limit:
+        return Move(held, attempts=1, reason=reason, endings=(lapsed,))
+    reason = Reason("max_attempts", f"all {limit} attempts are used; the last one let its lease end")
+    return Move(held, is_dead=True, attempts=1, reason=reason, endings=(lapsed, Ending(tx.wall, "dead", owner, reason)))

@@ -25,6 +25,8 @@ _PLAIN = ("id", "queue", "task", "priority", "sent_at", "envelope")
 _FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts")
 
 _encode_scope = msgspec.json.Encoder().encode
+_strings = msgspec.json.Decoder(list[str])
+_keys = msgspec.json.Decoder(list[tuple[str, str, str]])
 
 
 def scope_text(scope: Scope) -> str:
@@ -77,7 +79,7 @@ def store(tx: Transaction, parcel: Parcel) -> list[Sent]:
     """Store what is new. One answer for each entry, in order."""
     tx.stirred |= parcel.queues
     if parcel.pieces is None:
-        return [_store_one(tx, entry) for entry in parcel.entries]
+        return _store_carefully(tx, parcel.entries)
     answers: list[Sent] = []
     for values, entries in zip(parcel.pieces, pieces(parcel.entries), strict=True):
         answers += _store_piece(tx, values, entries)
@@ -108,21 +110,56 @@ def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: in
     return answers
 
 
-def _store_one(tx: Transaction, entry: Entry) -> Sent:
-    message = entry.message
+def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
+    """With keys or refusals among them: first decide for each, then store what is new."""
+    ids = _known_ids(tx, entries)
+    keys = _known_keys(tx, entries)
+    answers: list[Sent] = []
+    new: list[Entry] = []
+    for entry in entries:
+        sent = _decide(entry, ids, keys)
+        answers.append(sent)
+        if not sent.duplicate and sent.refusal is None:
+            # A later entry of the same batch finds it as if it had been there before.
+            ids.add(sent.id)
+            new.append(entry)
+            if entry.scope is not None:
+                keys[entry.scope] = (sent.id, entry.digest)
+    register_keys(tx, [(entry.scope, entry.message.id, entry.digest) for entry in new if entry.scope is not None])
+    for piece in pieces(new):
+        _store_piece(tx, _values(piece), piece)
+    return answers
+
+
+def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]]) -> Sent:
+    id = entry.message.id
     if entry.refusal is not None:
-        return Sent(message.id, refusal=entry.refusal)
-    if entry.scope is None:
-        return _store_piece(tx, _values((entry,)), (entry,))[0]
-    if tx.db.execute("SELECT 1 FROM message WHERE id = ?", (message.id,)).fetchone() is not None:
-        return Sent(message.id, duplicate=True)
-    known = tx.db.execute("SELECT id, digest FROM claim WHERE scope = ?", (entry.scope,)).fetchone()
-    if known is None:
-        register_key(tx, entry.scope, message.id, entry.digest)
-        return _store_piece(tx, _values((entry,)), (entry,))[0]
-    if known[1] == entry.digest:
-        return Sent(known[0], duplicate=True)
-    return Sent(message.id, refusal=_conflict(message, known[0]))
+        return Sent(id, refusal=entry.refusal)
+    if id in ids:
+        return Sent(id, duplicate=True)
+    holder, payload = keys.get(entry.scope, ("", "")) if entry.scope is not None else ("", "")
+    if not holder:
+        return Sent(id)
+    if payload == entry.digest:
+        return Sent(holder, duplicate=True)
+    return Sent(id, refusal=_conflict(entry.message, holder))
+
+
+def _known_ids(tx: Transaction, entries: Sequence[Entry]) -> set[str]:
+    ids = listed([entry.message.id for entry in entries])
+    statement = "SELECT json_group_array(id) FROM message WHERE id IN (SELECT value FROM json_each(?))"
+    return set(_strings.decode(tx.db.execute(statement, (ids,)).fetchone()[0]))
+
+
+def _known_keys(tx: Transaction, entries: Sequence[Entry]) -> dict[str, tuple[str, str]]:
+    """Message and payload that stand for each key."""
+    scopes = listed([entry.scope for entry in entries if entry.scope is not None])
+    statement = (
+        "SELECT json_group_array(json_array(scope, id, digest)) FROM claim"
+        " WHERE scope IN (SELECT value FROM json_each(?))"
+    )
+    rows = _keys.decode(tx.db.execute(statement, (scopes,)).fetchone()[0])
+    return {scope: (id, payload) for scope, id, payload in rows}
 
 
 def store_as_it_is(tx: Transaction, entry: Entry) -> list[Sent]:
@@ -131,13 +168,10 @@ def store_as_it_is(tx: Transaction, entry: Entry) -> list[Sent]:
     return _store_piece(tx, _values((entry,)), (entry,))
 
 
-def register_key(tx: Transaction, scope: str, id: str, payload: str) -> None:
-    """The key stands for this message from now on, unless it stands for another already."""
-    tx.db.execute(
-        "INSERT INTO claim (scope, id, digest, state, moment) VALUES (?, ?, ?, 'sent', ?)"
-        " ON CONFLICT (scope) DO NOTHING",
-        (scope, id, payload, tx.now),
-    )
+def register_keys(tx: Transaction, keys: Sequence[tuple[str, str, str]]) -> None:
+    """Scope, id and payload: each key stands for that message from now on, unless it stands for another already."""
+    for piece in pieces(keys):
+        tx.db.execute(_insert_keys(len(piece)), [tx.now, *(value for key in piece for value in key)])
 
 
 def _conflict(message: Message, holder: str) -> Reason:
@@ -188,6 +222,12 @@ def _full_row(entry: Entry) -> tuple[object, ...]:
 
 def _clamp(priority: int) -> int:
     return max(0, min(MAX_PRIORITY, priority))
+
+
+@cache
+def _insert_keys(count: int) -> str:
+    rows = ", ".join(["(?1, 'sent', ?, ?, ?)"] * count)
+    return f"INSERT INTO claim (moment, state, scope, id, digest) VALUES {rows} ON CONFLICT (scope) DO NOTHING"
 
 
 @cache

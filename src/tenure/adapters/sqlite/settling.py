@@ -1,8 +1,8 @@
 """Settling: ack, nack, give back, dead letter. A stale holder changes nothing.
 
 An ack is an update in place: the row becomes the record. The usual one (no key, no notes, no hand-offs) is
-done for the whole batch at once; if the count differs from what was asked, that is undone and each entry is
-looked at by itself.
+done for the whole batch at once; if the count differs from what was asked, that is undone, and those that stand
+are looked for first.
 
 Run by `writer.py` for `broker.py`. What was returned is lent again by `lending.py`.
 """
@@ -11,36 +11,22 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-import msgspec
-
 from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.many import pieces, placeholders
-from tenure.adapters.sqlite.receipt import STAND, STANDS, row_of, standing
-from tenure.adapters.sqlite.release import finish_key, free_key, release_claim
+from tenure.adapters.sqlite.many import listed, pieces, placeholders
+from tenure.adapters.sqlite.moving import Move, move
+from tenure.adapters.sqlite.receipt import STAND, Held, find, row_of
+from tenure.adapters.sqlite.release import finish_keys
 from tenure.adapters.sqlite.sending import Parcel, prepare, store, store_as_it_is
-from tenure.adapters.sqlite.states import COMPLETED, DEAD, DELAYED, LEASED, NOTED, READY
-from tenure.adapters.sqlite.timeline import micros
+from tenure.adapters.sqlite.states import COMPLETED, LEASED, NOTED
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.lease import Lease
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
-from tenure.verdict import Reason
 
 T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 
-_encode = msgspec.json.Encoder().encode
-
 _FINISH = f"UPDATE message SET state = {COMPLETED}, envelope = NULL, moment = ?, finished_at = ?, result = ?"
 _ACK = f"{_FINISH} WHERE {STAND} AND extras = 0"
-
-
-class Held(NamedTuple):
-    """The row of a lease that still stands."""
-
-    seq: int
-    id: str
-    queue: str
-    extras: int
 
 
 class Sheet(NamedTuple):
@@ -80,62 +66,36 @@ def ack(tx: Transaction, sheet: Sheet) -> list[Outcome]:
     """Done."""
     if not sheet.handoffs and _ack_at_once(tx, sheet):
         return [Outcome.DELETED] * len(sheet.batch)
-    return [_ack_one(tx, entry, sheet.handoffs.get(place)) for place, entry in enumerate(sheet.batch)]
+    return _ack_what_stands(tx, sheet)
 
 
 def nack(tx: Transaction, batch: Sequence[Nack]) -> list[Outcome]:
     """Failed: one attempt used."""
 
-    def one(entry: Nack, held: Held) -> Outcome:
-        tx.db.execute(
-            "UPDATE message SET attempts = attempts + 1, reason = ? WHERE seq = ?", (_encode(entry.reason), held.seq)
-        )
-        note.remember(tx, held.seq, Ending(tx.wall, "failed", entry.lease.owner, entry.reason))
-        put_back(tx, held, entry.delay_seconds)
-        return Outcome.RETURNED
+    def failed(entry: Nack, held: Held) -> Move:
+        ending = Ending(tx.wall, "failed", entry.lease.owner, entry.reason)
+        return Move(held, delay_seconds=entry.delay_seconds, attempts=1, reason=entry.reason, endings=(ending,))
 
-    return _each(tx, batch, one)
+    return _move_what_stands(tx, batch, failed, Outcome.RETURNED)
 
 
 def give_back(tx: Transaction, batch: Sequence[GiveBack]) -> list[Outcome]:
     """Not run: nothing used."""
 
-    def one(entry: GiveBack, held: Held) -> Outcome:
-        put_back(tx, held, entry.delay_seconds)
-        return Outcome.RETURNED
+    def unused(entry: GiveBack, held: Held) -> Move:
+        return Move(held, delay_seconds=entry.delay_seconds)
 
-    return _each(tx, batch, one)
+    return _move_what_stands(tx, batch, unused, Outcome.RETURNED)
 
 
 def dead_letter(tx: Transaction, batch: Sequence[DeadLetter]) -> list[Outcome]:
     """Put aside, raw bytes and all."""
 
-    def one(entry: DeadLetter, held: Held) -> Outcome:
-        if entry.counted:
-            tx.db.execute("UPDATE message SET attempts = attempts + 1 WHERE seq = ?", (held.seq,))
-        bury(tx, held, entry.lease.owner, entry.reason)
-        return Outcome.DEAD
+    def dead(entry: DeadLetter, held: Held) -> Move:
+        ending = Ending(tx.wall, "dead", entry.lease.owner, entry.reason)
+        return Move(held, is_dead=True, attempts=int(entry.counted), reason=entry.reason, endings=(ending,))
 
-    return _each(tx, batch, one)
-
-
-def put_back(tx: Transaction, held: Held, delay_seconds: float = 0.0) -> None:
-    """From leased to its old place in the queue; others may run it, so its claim is released."""
-    state = DELAYED if delay_seconds > 0 else READY
-    moment = tx.now + micros(max(delay_seconds, 0.0))
-    tx.db.execute("UPDATE message SET state = ?, moment = ? WHERE seq = ?", (state, moment, held.seq))
-    release_claim(tx, held.id)
-    tx.stirred.add(held.queue)
-
-
-def bury(tx: Transaction, held: Held, owner: str | None, reason: Reason) -> None:
-    """From leased to the dead letters; the key may be used again."""
-    tx.db.execute(
-        f"UPDATE message SET state = {DEAD}, moment = ?, finished_at = ?, reason = ? WHERE seq = ?",
-        (tx.now, tx.wall, _encode(reason), held.seq),
-    )
-    note.remember(tx, held.seq, Ending(tx.wall, "dead", owner, reason))
-    free_key(tx, held.id)
+    return _move_what_stands(tx, batch, dead, Outcome.DEAD)
 
 
 def _ack_at_once(tx: Transaction, sheet: Sheet) -> bool:
@@ -149,28 +109,34 @@ def _ack_at_once(tx: Transaction, sheet: Sheet) -> bool:
             return False
     tx.db.execute("RELEASE at_once")
     if sheet.result is None:
-        _keep_results(tx, sheet)
+        _keep_results(tx, [(int(row_of(entry.lease)), entry.result) for entry in sheet.batch])
     return True
 
 
-def _keep_results(tx: Transaction, sheet: Sheet) -> None:
+def _keep_results(tx: Transaction, results: Sequence[tuple[int, bytes]]) -> None:
     """Results that differ stand beside the messages: that is one statement, not one for each."""
-    for piece in pieces(sheet.batch):
-        values = [value for entry in piece for value in (int(row_of(entry.lease)), entry.result)]
-        tx.db.execute(_insert_results(len(piece)), values)
+    for piece in pieces(results):
+        tx.db.execute(_insert_results(len(piece)), [value for row in piece for value in row])
 
 
-def _ack_one(tx: Transaction, entry: Ack, handoffs: Parcel | None) -> Outcome:
-    held = _find(tx, entry.lease)
-    if held is None:
-        return _outcome_elsewhere(tx, entry.lease)
-    tx.db.execute(f"{_FINISH}, reason = NULL WHERE seq = ?", (tx.now, tx.wall, entry.result, held.seq))
-    if held.extras & NOTED:
-        note.tidy(tx, held.seq)
-    finish_key(tx, held.id, entry.result)
-    if handoffs is not None:
-        _hand_off(tx, handoffs)
-    return Outcome.DELETED
+def _ack_what_stands(tx: Transaction, sheet: Sheet) -> list[Outcome]:
+    """With stale leases, keys, notes or hand-offs among them."""
+    leases = [entry.lease for entry in sheet.batch]
+    standing = _find_once(tx, leases)
+    mine = [(held, entry) for held, entry in zip(standing, sheet.batch, strict=True) if held is not None]
+    rows = listed([held.seq for held, _ in mine])
+    tx.db.execute(
+        f"{_FINISH}, reason = NULL WHERE seq IN (SELECT value FROM json_each(?))",
+        (tx.now, tx.wall, sheet.result, rows),
+    )
+    if sheet.result is None:
+        _keep_results(tx, [(held.seq, entry.result) for held, entry in mine])
+    note.tidy(tx, [held.seq for held, _ in mine if held.extras & NOTED])
+    finish_keys(tx, [(held.id, entry.result) for held, entry in mine])
+    for place, parcel in sheet.handoffs.items():
+        if standing[place] is not None:
+            _hand_off(tx, parcel)
+    return _outcomes(tx, leases, standing, Outcome.DELETED)
 
 
 def _hand_off(tx: Transaction, parcel: Parcel) -> None:
@@ -181,27 +147,46 @@ def _hand_off(tx: Transaction, parcel: Parcel) -> None:
         (kept,) = store_as_it_is(tx, entry)
         if not kept.duplicate:
             (seq,) = tx.db.execute("SELECT seq FROM message WHERE id = ?", (kept.id,)).fetchone()
-            bury(tx, Held(seq, kept.id, entry.message.queue, 0), None, sent.refusal)
+            held = Held(seq, kept.id, entry.message.queue, 0)
+            ending = Ending(tx.wall, "dead", None, sent.refusal)
+            move(tx, [Move(held, is_dead=True, reason=sent.refusal, endings=(ending,))])
 
 
-def _each(tx: Transaction, batch: Sequence[T], one: Callable[[T, Held], Outcome]) -> list[Outcome]:
-    """`one` for every entry whose lease still stands."""
-    outcomes = []
-    for entry in batch:
-        held = _find(tx, entry.lease)
-        outcomes.append(_outcome_elsewhere(tx, entry.lease) if held is None else one(entry, held))
-    return outcomes
+def _move_what_stands(
+    tx: Transaction, batch: Sequence[T], decide: Callable[[T, Held], Move], outcome: Outcome
+) -> list[Outcome]:
+    leases = [entry.lease for entry in batch]
+    standing = _find_once(tx, leases)
+    move(tx, [decide(entry, held) for entry, held in zip(batch, standing, strict=True) if held is not None])
+    return _outcomes(tx, leases, standing, outcome)
 
 
-def _find(tx: Transaction, lease: Lease) -> Held | None:
-    row = tx.db.execute(f"SELECT seq, id, queue, extras FROM message WHERE {STANDS}", standing(lease)).fetchone()
-    return None if row is None else Held(*row)
+def _find_once(tx: Transaction, leases: Sequence[Lease]) -> list[Held | None]:
+    """What stands. The same lease twice in one batch: the second comes too late."""
+    seen: set[int] = set()
+    standing: list[Held | None] = []
+    for held in find(tx, leases):
+        is_first = held is not None and held.seq not in seen
+        standing.append(held if is_first else None)
+        if held is not None:
+            seen.add(held.seq)
+    return standing
 
 
-def _outcome_elsewhere(tx: Transaction, lease: Lease) -> Outcome:
-    """The lease does not stand: the message is somebody else's, or nobody's."""
-    row = tx.db.execute("SELECT state FROM message WHERE id = ?", (lease.id,)).fetchone()
-    return Outcome.TAKEN_OVER if row is not None and row[0] == LEASED else Outcome.ALREADY_GONE
+def _outcomes(
+    tx: Transaction, leases: Sequence[Lease], standing: Sequence[Held | None], outcome: Outcome
+) -> list[Outcome]:
+    """`outcome` for what stood. Else the message is somebody else's, or nobody's."""
+    stale = [lease.id for lease, held in zip(leases, standing, strict=True) if held is None]
+    if not stale:
+        return [outcome] * len(leases)
+    taken = tx.db.execute(
+        f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND state = {LEASED}", (listed(stale),)
+    ).fetchall()
+    return [
+        outcome if held is not None else Outcome.TAKEN_OVER if (lease.id,) in taken else Outcome.ALREADY_GONE
+        for lease, held in zip(leases, standing, strict=True)
+    ]
 
 
 @cache

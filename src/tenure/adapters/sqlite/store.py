@@ -15,15 +15,14 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
-
-import msgspec
+from typing import TypeVar
 
 from tenure.adapters.sqlite import faults, looking, schema
 from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.reader import Reader
-from tenure.adapters.sqlite.timeline import Timeline, micros, seconds
+from tenure.adapters.sqlite.timeline import Timeline, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.adapters.sqlite.wake import Wake
 from tenure.adapters.sqlite.writer import Writer
@@ -36,20 +35,6 @@ T = TypeVar("T")
 _LOOK_AGAIN_SECONDS = 1.0
 #: How often to look where nobody can be woken.
 _POLL_SECONDS = 0.01
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How the file is used."""
-
-    path: str
-    #: full: what was acknowledged survives a power cut. normal: it survives a crash of the process only.
-    synchronous: Literal["full", "normal"] = "full"
-    #: How long a call waits for another process's lock before it fails.
-    busy_seconds: float = 10.0
-    #: How long finished messages and done keys are remembered.
-    keep_seconds: float = 7 * 86400.0
-    #: For those who only look: a path that leads nowhere is a mistake, not a new file.
-    must_exist: bool = False
 
 
 class Store:
@@ -84,17 +69,20 @@ class Store:
         writer, reader = self._writer, self._reader
         return (writer is not None and writer.busy()) or (reader is not None and reader.busy())
 
-    async def write(self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None) -> T:
+    async def write(
+        self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None, *, is_light: bool = False
+    ) -> T:
         """Run `act` in a write transaction; when this returns, it is committed.
 
-        `peek` may answer beforehand, without the write lock, or say `UNSURE`. Cancelling the call stops
-        an act that has not begun, and no other.
+        `peek` may answer beforehand, without the write lock, or say `UNSURE`. `is_light` commits without
+        waiting for the disk: for what is worth nothing after a power cut, as whoever asked is gone too.
+        Cancelling the call stops an act that has not begun, and no other.
         """
         writer = self._writer
         if writer is None or self._pid != os.getpid():
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
-        writer.put(Job(act, future, peek))
+        writer.put(Job(act, future, peek, is_light=is_light))
         return await future
 
     async def read(self, act: Callable[[View], T]) -> T:
@@ -175,7 +163,7 @@ class Store:
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
-        self._writer = Writer(write, path, self.timeline, self.options.busy_seconds, self._wake)
+        self._writer = Writer(write, self.options, self.timeline, self._wake)
         self._reader = Reader(read, path, self.timeline)
         self._users = 0
         self._pid = os.getpid()
@@ -236,8 +224,3 @@ def _switch_to_wal(db: sqlite3.Connection, path: str) -> None:
     """Readers and the writer do not wait for each other, and a commit is one flush."""
     if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
         raise faults.unwritable(path, "its file system cannot share memory between processes, which SQLite needs")
-
-
-def keep_micros(options: Options) -> int:
-    """How long finished things are kept, in store time."""
-    return micros(options.keep_seconds)

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
@@ -36,16 +37,17 @@ class Writer:
     def __init__(
         self,
         db: sqlite3.Connection,
-        path: str,
+        options: Options,
         timeline: Timeline,
-        busy_seconds: float,
         wake: Wake,
     ) -> None:
         """`db` must be in autocommit mode and give up at once when the file is locked."""
         self._db = db
-        self._path = path
+        self._path = options.path
+        self._busy_seconds = options.busy_seconds
+        #: How a commit of what must not get lost, and of what may, waits for the disk.
+        self._full, self._synchronous = options.synchronous, ""
         self._timeline = timeline
-        self._busy_seconds = busy_seconds
         self._wake = wake
         self._stalls = Stalls()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
@@ -147,6 +149,7 @@ class Writer:
         """
         while jobs:
             try:
+                self._set_synchronous(jobs)
                 self._db.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if not faults.is_busy(error):
@@ -165,6 +168,16 @@ class Writer:
             everybody += more
             jobs = [job for job in jobs if job.error is None] + more
         return jobs
+
+    def _set_synchronous(self, jobs: list[Job]) -> None:
+        """Leases and beats need not wait for the disk: after a power cut their holders are gone as well.
+
+        The next commit that does wait takes them to the disk too, in their order.
+        """
+        wanted = "normal" if all(job.is_light for job in jobs) else self._full
+        if wanted != self._synchronous:
+            self._db.execute(f"PRAGMA synchronous = {wanted}")
+            self._synchronous = wanted
 
     def _commit_together(self, jobs: list[Job]) -> set[str]:
         """Run the jobs and commit. What they stirred up."""

@@ -12,7 +12,9 @@ import pytest
 from tenure.adapters.sqlite import faults
 from tenure.errors import BrokerError, BrokerUnavailable, OwnerRetired, StoreDamaged, StoreUnwritable
 from tenure.message import MessageState
-from tenure.settlement import Ack, Outcome
+from tenure.record import Progress
+from tenure.settlement import Ack, Nack, Outcome
+from tenure.verdict import Reason
 
 from .place import Place, ended, line_of, start
 
@@ -81,6 +83,34 @@ async def test_a_call_that_fails_alone_leaves_nothing_behind(place: Place) -> No
     with pytest.raises(ZeroDivisionError):
         await place.store.write(spoil)
     assert (await place.record("a")).state is MessageState.READY
+
+
+def waits_for_disk(statements: list[str]) -> list[bool]:
+    """Of each transaction: whether its commit waits for the disk."""
+    modes = [line.rpartition(" ")[2] if "synchronous" in line else line for line in statements]
+    waits: list[bool] = []
+    mode = ""
+    for word in modes:
+        mode = word if word in ("full", "normal") else mode
+        if word == "BEGIN IMMEDIATE":
+            waits.append(mode == "full")
+    return waits
+
+
+async def test_only_what_must_survive_a_power_cut_waits_for_the_disk(tmp_path: Path) -> None:
+    """Leases, beats and progress are worth nothing after one: their holders are gone as well."""
+    async with Place(tmp_path / "q.db", synchronous="full") as place:
+        statements = begins(place)
+        await place.send("a", "b")
+        leases = await place.lease(2)
+        await place.broker.touch(leases)
+        await place.state.records.progress([(leases[0], Progress(0.5))])
+        await place.broker.ack([Ack(leases[0])])
+        await place.broker.nack([Nack(leases[1], 0.0, Reason("error", "it broke"))])
+        assert waits_for_disk(statements) == [True, False, False, False, True, True]
+        await place.lease()
+        await Gate(place).together(place.lease(), place.send("c"))
+        assert waits_for_disk(statements)[-1]
 
 
 async def test_an_idle_lease_takes_no_lock(place: Place) -> None:

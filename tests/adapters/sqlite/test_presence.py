@@ -190,10 +190,13 @@ from pathlib import Path
 from tenure.adapters.sqlite.presence import Presence
 presence = Presence(Path(sys.argv[1]))
 presence.take("w/1")
+ready, told = os.pipe()
 child = os.fork()
 if child == 0:
+    os.write(told, b"!")  # what runs in a forked child has run
     time.sleep(60)
     os._exit(0)
+os.read(ready, 1)
 started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], close_fds=False)
 print(child, started.pid, flush=True)
 sys.stdin.readline()

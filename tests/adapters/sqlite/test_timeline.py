@@ -83,6 +83,22 @@ async def test_time_does_not_go_back_with_a_clock_that_forgot_the_year(tmp_path:
         assert (await place.record("soon")).due_in == 100.0
 
 
+async def test_fences_leap_over_those_that_a_power_cut_may_have_swallowed(tmp_path: Path) -> None:
+    """A lease does not wait for the disk, so the last ones may be gone after a power cut; their fences are not."""
+    async with Place(tmp_path / "q.db", Machine()) as place:
+        await place.send("a")
+        (lease,) = await place.lease()
+    place.sql("DELETE FROM loan WHERE fence = ?", lease.fence)
+    place.sql("UPDATE message SET state = 0")
+    async with Place(tmp_path / "q.db", Machine()) as place:
+        (same_boot,) = await place.lease()
+        assert same_boot.fence == lease.fence
+    async with Place(tmp_path / "q.db", Machine(boot="second")) as place:
+        await place.send("b")
+        (next_boot,) = await place.lease()
+        assert next_boot.fence > lease.fence + 1_000_000
+
+
 async def test_a_boot_that_comes_back_keeps_its_offset(tmp_path: Path) -> None:
     machine = Machine()
     async with Place(tmp_path / "q.db", machine):

@@ -46,8 +46,12 @@ class SqliteRoster:
 
     async def dead(self) -> list[DeadOwner]:
         """Everybody on the roster who is proven dead, or left."""
-        judged = await self._store.read(self._judge)
-        return [dead for _, dead in judged if dead is not None]
+        dead = [dead for _, dead in await self._store.read(self._judge) if dead is not None]
+        if all(one.left for one in dead):
+            return dead
+        # Whoever leaves says so first and frees its lock then. Between our look at the row and our look at the
+        # lock it may have done both: a second look at the row tells a goodbye from a crash.
+        return [dead for _, dead in await self._store.read(self._judge) if dead is not None]
 
     def _judge(self, view: View) -> list[tuple[Owner, DeadOwner | None]]:
         rows = view.db.execute(

@@ -100,9 +100,7 @@ class MemoryBroker:
         async with self._store.step() as now:
             return returning.retire(self._store, owner, now, crashed=crashed)
 
-    async def browse(
-        self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0
-    ) -> list[Browsed]:
+    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""
         async with self._store.step() as now:
             return looking.browse(self._store, (queue, state), limit=limit, after=after, now=now)

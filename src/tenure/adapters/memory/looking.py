@@ -17,9 +17,7 @@ _COUNTED = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, Messa
 _ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
 
-def browse(
-    store: Store, where: tuple[str, MessageState], *, limit: int, after: int, now: float
-) -> list[Browsed]:
+def browse(store: Store, where: tuple[str, MessageState], *, limit: int, after: int, now: float) -> list[Browsed]:
     """A page of the messages of one queue in one state, in the order of arrival, after the place `after`."""
     queue, state = where
     line = store.lines.get(queue, Line())

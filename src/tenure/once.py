@@ -9,6 +9,7 @@ Used through `ctx.once(tx)`. Works with SQLite (3.24+), PostgreSQL and whatever 
 """
 
 import hashlib
+import re
 from typing import Any, Protocol
 
 import msgspec
@@ -21,6 +22,9 @@ _CREATE = (
     f"CREATE TABLE IF NOT EXISTS {TABLE} "
     "(effect CHAR(64) PRIMARY KEY, message_id VARCHAR(255) NOT NULL, fence BIGINT NOT NULL)"
 )
+
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 
 class OnceKey(msgspec.Struct, frozen=True):
@@ -67,9 +71,9 @@ async def insert_once_async(tx: AsyncTransaction, key: OnceKey) -> bool:
 
 
 def _insert(key: OnceKey) -> str:
-    # Drivers disagree about placeholders (?, %s, $1), so there are none: `effect` is a hex digest, `fence`
-    # a number, and the id is quoted by SQL's own rule, which every driver understands.
-    message_id = key.message_id.replace("'", "''").replace("%", "")
+    # Drivers disagree about placeholders (?, %s, $1), so there are none: `effect` is a hex digest, `fence` a
+    # number, and of the id, which a sender may choose, only plain characters get here. It is for people anyway.
+    message_id = _NOT_PLAIN.sub("?", key.message_id)
     values = f"'{key.effect}', '{message_id}', {key.fence:d}"
     return f"INSERT INTO {TABLE} (effect, message_id, fence) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608
 

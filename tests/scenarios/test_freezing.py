@@ -5,13 +5,16 @@ import time
 
 import pytest
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.event import EventKind
-from tenure.lease import Lease, LeaseRequest
+from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MessageState
-from tenure.settlement import Ack, Outcome
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
+from tenure.verdict import Reason
 
 from .process import Process
 from .stage import Stage
+from .traces import Run
 
 
 def test_a_worker_frozen_past_its_lease_settles_nothing_when_it_comes_back(stage: Stage) -> None:
@@ -42,6 +45,58 @@ def test_a_worker_frozen_past_its_lease_settles_nothing_when_it_comes_back(stage
     assert [run.pid for run in stage.runs([after])] == [frozen.pid]
     assert all(record is not None and record.counters.lost == 1 for record in before.values())
     print(f"measured: late settles that were refused: {len(verdict.refused)} of {len(ids)}")  # noqa: T201
+
+
+def test_a_worker_frozen_past_its_lease_cannot_settle_what_another_runs(stage: Stage) -> None:
+    """Fenced: as above, but the new owner is still at work when the frozen worker comes back and wants to settle.
+
+    A third holder, which the test plays itself, lost its lease likewise and tries every way to settle.
+    """
+    stage.configure(lease=1, sweep_interval=0.25)
+    request = LeaseRequest("holder", "request", (stage.app.queue,), 5, 0.5)
+    played = stage.submit_many("nap", [{"seconds": 2.0}] * 5)
+    leases = stage.do(stage.app.broker.lease(request))
+    frozen = stage.worker(concurrency=40)
+    ids = stage.submit_many("nap", [{"seconds": 2.0}] * 20) + stage.submit_many(
+        "nap_in_thread", [{"seconds": 2.0}] * 20
+    )
+    stage.until_started(40, ids)
+    second = stage.worker(concurrency=50)
+
+    stage.freeze(frozen)
+    done_at = max(run.start for run in stage.runs(ids)) + 2.0
+    stage.until(lambda: len(runs_of(stage, second)) == 45, "the second worker runs them all")
+    stage.until(lambda: SYSTEM_CLOCK.monotonic() > done_at, "the frozen worker's handlers are due to end")
+    frozen.resume()
+    outcomes = stage.do(settle_in_every_way(stage, leases))
+    stage.until_settled()
+    stage.until(lambda: all(run.how is not None for run in stage.runs()), "every run has ended")
+
+    assert outcomes == {Outcome.TAKEN_OVER}
+    verdict = stage.verdict(may_overlap=ids)
+    assert len(runs_of(stage, second)) == 45
+    assert {stage.record(id).counters.lost for id in ids} == {1}
+    assert {stage.record(id).counters.attempts for id in ids} == {0}
+    assert {stage.record(id).counters.attempts for id in played} == {1}, "a holder without presence has used one"
+    print(f"measured: late settles that were refused: {len(verdict.refused)} of {len(ids)}")  # noqa: T201
+
+
+def runs_of(stage: Stage, process: Process) -> list[Run]:
+    """The runs of one worker."""
+    return [run for run in stage.runs() if run.pid == process.pid]
+
+
+async def settle_in_every_way(stage: Stage, leases: list[Lease]) -> set[Outcome]:
+    """What becomes of a stale holder's ack, nack, give-back and dead letter."""
+    broker, reason = stage.app.broker, Reason("error", "too late")
+    settlements = [
+        *await broker.ack([Ack(lease, b"null") for lease in leases]),
+        *await broker.nack([Nack(lease, 0.0, reason) for lease in leases]),
+        *await broker.give_back([GiveBack(lease) for lease in leases]),
+        *await broker.dead_letter([DeadLetter(lease, reason) for lease in leases]),
+    ]
+    assert {lease.state for lease in await broker.touch(leases)} == {LeaseState.LOST}
+    return {settlement.outcome for settlement in settlements}
 
 
 def test_freezing_a_worker_under_load_costs_nobody_else_a_lease(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from tenure.errors import BodyUndecodable
 from tenure.message import Message
 
 VERSION = 1
+_STAMP = b'"tenure"'
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Message)
@@ -29,6 +30,9 @@ def encode(message: Message) -> bytes:
 
 def decode(raw: bytes) -> Message:
     """The message in `raw`. Raises `BodyUndecodable`; the caller keeps the bytes."""
+    if _STAMP not in raw:
+        msg = "not a Tenure envelope: it carries no version"
+        raise BodyUndecodable(msg)
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:

@@ -102,9 +102,14 @@ class BodyUndecodable(BadMessage):
 
 
 class PayloadInvalid(BadMessage):
-    """The payload does not fit the handler's parameters."""
+    """The payload does not fit the handler's parameters. `payload` is the one that was read, if it came that far."""
 
     code = "payload_invalid"
+
+    def __init__(self, message: str, payload: object = None) -> None:
+        """Say what does not fit."""
+        super().__init__(message)
+        self.payload = payload
 
 
 class KeyConflict(BadMessage):

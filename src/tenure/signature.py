@@ -70,7 +70,7 @@ class Signature:
         try:
             payload = self._decoder.decode(body)
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError) as error:
-            raise PayloadInvalid(self._sentence(str(error))) from error
+            raise PayloadInvalid(self._sentence(str(error)), body) from error
         values = msgspec.structs.astuple(payload)
         count = len(self._positional)
         if count == len(values):

@@ -47,6 +47,7 @@ def test_people_can_read_it() -> None:
 @example(b"{}")
 @example(b"null")
 @example(b'{"tenure":1}')
+@example(b'{"id":"m","queue":"q","task":"t","body":{}}')
 @example(b'{"tenure":"x","id":"m"}')
 @example(b'{"tenure":1,"id":5,"queue":"q","task":"t","body":{}}')
 @example(b'\xff\xfe{"tenure":1}')

@@ -104,7 +104,14 @@ def test_errors_that_no_retry_mends_are_dead_at_once() -> None:
 
 
 def test_a_payload_that_does_not_fit_is_dead_and_uses_no_attempt() -> None:
-    assert judge(PayloadInvalid("it lacks width")) == Dead(Reason("payload_invalid", "it lacks width"))
+    error = PayloadInvalid("it lacks width", MESSAGE.body)
+    assert judge(error) == Dead(Reason("payload_invalid", "it lacks width"))
+
+
+def test_a_payload_that_the_handler_made_for_another_task_is_an_error_like_any_other() -> None:
+    verdict = judge(PayloadInvalid("it lacks width", b"{}"))
+    assert isinstance(verdict, Retried)
+    assert verdict.reason.code == "error"
 
 
 class Unprintable(Exception):

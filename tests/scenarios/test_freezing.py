@@ -53,13 +53,12 @@ def test_a_worker_frozen_past_its_lease_cannot_settle_what_another_runs(stage: S
     A third holder, which the test plays itself, lost its lease likewise and tries every way to settle.
     """
     stage.configure(lease=1, sweep_interval=0.25)
-    request = LeaseRequest("holder", "request", (stage.app.queue,), 5, 0.5)
+    request = LeaseRequest("holder", "request", (stage.app.queue,), 5, 2.0)
     played = stage.submit_many("nap", [{"seconds": 2.0}] * 5)
     leases = stage.do(stage.app.broker.lease(request))
-    frozen = stage.worker(concurrency=40)
-    ids = stage.submit_many("nap", [{"seconds": 2.0}] * 20) + stage.submit_many(
-        "nap_in_thread", [{"seconds": 2.0}] * 20
-    )
+    ids = stage.submit_many("nap", [{"seconds": 2.0}] * 20)
+    ids += stage.submit_many("nap_in_thread", [{"seconds": 2.0}] * 20)
+    frozen = stage.worker(concurrency=40)  # full with these
     stage.until_started(40, ids)
     second = stage.worker(concurrency=50)
 

@@ -21,7 +21,8 @@ def judge_error(
     match error:
         case Reject():
             return Dead(Reason("rejected", _text(error.reason)), counted=True)
-        case PayloadInvalid():
+        case PayloadInvalid() if error.payload is message.body:
+            # Its own payload; a handler that binds another task's call wrongly has made an error.
             return Dead(Reason("payload_invalid", _text(error)))
         case Retry():
             reason = Reason("retry", _text(error.reason) or "the handler asked for another try")

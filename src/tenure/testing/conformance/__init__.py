@@ -2,6 +2,7 @@
 
     broker/   sixteen themes, from sending to crashing
     state/    ledger, records, roster, journal
+    worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
 
 Bring a `Harness` (`tenure.testing.harness`) and run them under pytest, in one line of a test module:

@@ -75,7 +75,9 @@ def test_two_messages_under_one_key_are_one_effect(db: sqlite3.Connection) -> No
     assert not insert_once(db, key(id="m2", key="order-7"))
 
 
-@pytest.mark.parametrize("id", ["o'hara", "'; DROP TABLE tenure_once; --", "50%", "%s", 'quo"te', "ünïcode", "back\\slash'"])
+@pytest.mark.parametrize(
+    "id", ["o'hara", "'; DROP TABLE tenure_once; --", "50%", "%s", 'quo"te', "ünïcode", "back\\slash'"]
+)
 def test_ids_of_any_shape_are_only_data(db: sqlite3.Connection, id: str) -> None:
     assert insert_once(db, key(id=id))
     assert not insert_once(db, key(id=id))

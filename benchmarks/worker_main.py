@@ -19,6 +19,8 @@ def _cpu() -> float:
 
 
 def _rss_mb() -> float:
+    if sys.platform != "linux":  # the highest so far, in bytes on macOS; there is no cheap way to the current value
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - read often, no need for more
         return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 

@@ -11,7 +11,8 @@ from tenure import BrokerUnavailable, Context, Event, Tenure
 from tenure.errors import ConfigurationError
 from tenure.message import MessageState
 from tenure.runtime.locating import Locator
-from tenure.runtime.worker import HURRY_SECONDS, Worker, WorkerOptions
+from tenure.runtime.stopping import HURRY_SECONDS
+from tenure.runtime.worker import Worker, WorkerOptions
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire

@@ -7,7 +7,7 @@ coroutines run as tasks of the one loop there is.
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -43,7 +43,7 @@ class SameLoop:
 
     async def stop(self) -> None:
         """Cancel the tasks."""
-        await _cancel(self._tasks)
+        await cancel(self._tasks)
         await self._stack.aclose()
 
 
@@ -84,7 +84,7 @@ class OwnThread:
             tasks = [self._loop.create_task(job()) for job in jobs]
             started()
             await self._stop.wait()
-            await _cancel(tasks)
+            await cancel(tasks)
 
     async def stop(self) -> None:
         """Cancel the jobs and wait for the thread."""
@@ -110,7 +110,8 @@ def _end(started: "asyncio.Future[None]", ended: "asyncio.Future[None]", failure
     _tell(started, failure)
 
 
-async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+async def cancel(tasks: "Sequence[asyncio.Future[Any]]") -> None:
+    """Cancel, and wait until they are gone."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

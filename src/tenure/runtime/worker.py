@@ -33,8 +33,9 @@ from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.locating import Locator
 from tenure.runtime.progress import ProgressWriter
 from tenure.runtime.settling import Outbox
-from tenure.runtime.sideloop import OwnThread, SameLoop, Side
+from tenure.runtime.sideloop import OwnThread, SameLoop, Side, cancel
 from tenure.runtime.slots import Slots
+from tenure.runtime.stopping import let_finish, let_settle
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.watchdog import Watchdog
 from tenure.settlement import Settlement
@@ -47,9 +48,6 @@ logger = logging.getLogger("tenure.worker")
 
 #: Suspects run alone, each in a process of its own; so many such processes at once.
 SOLOS = 4
-
-#: Asked to stop a second time: how long the outbox may still try.
-HURRY_SECONDS = 5.0
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -319,7 +317,7 @@ class Worker:
     async def abandon(self) -> None:
         """End as after `kill -9`, for tests: nothing is settled or given back, and nobody says goodbye."""
         runners = [delivery.runner for delivery in self._handling.running]
-        await _cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
+        await cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
         await self._side.stop()
         await self._handling.close()
         await self._stack.aclose()
@@ -338,26 +336,17 @@ class Worker:
         self._desk.stopping = True
         self._intake.stop()
         await asyncio.gather(fetching, return_exceptions=True)
-        await self._let_finish()
+        await let_finish(self._handling, self._hurry, self._options.grace_seconds)
         for delivery in list(self._handling.running):
             self._handling.end(delivery, Returned(0.0, Reason("worker_stopping", "the worker was stopped")))
-        await self._let_settle()
+        await let_settle(self._slots, self._hurry)
         await self._handling.close()
         await self._say_goodbye()
         await self._side.stop()
-        await _cancel(helpers)
+        await cancel(helpers)
         self._bus.close()
         await asyncio.gather(telling, return_exceptions=True)
         logger.info("%s stopped", self.owner_id)
-
-    async def _let_settle(self) -> None:
-        """Wait for the outbox, however long the broker is away; asked a second time, only a little longer."""
-        settled, hurry = asyncio.ensure_future(self._slots.all_settled()), asyncio.ensure_future(self._hurry.wait())
-        await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait([settled], timeout=HURRY_SECONDS)
-        if not settled.done():
-            logger.error("%d messages could not be settled; they will be run again", self._slots.unsettled)
-        await _cancel([settled, hurry])
 
     async def _say_goodbye(self) -> None:
         try:
@@ -366,22 +355,3 @@ class Worker:
             logger.warning("%s could not say goodbye (%s); it will be found dead", self.owner_id, error)
             return
         self._publish([Event(EventKind.OWNER_LEFT, self._clock.wall(), owner=self.owner_id)])
-
-    async def _let_finish(self) -> None:
-        hurry = asyncio.ensure_future(self._hurry.wait())
-        try:
-            async with asyncio.timeout(self._options.grace_seconds):
-                while self._handling.running and not self._hurry.is_set():
-                    runners = [d.runner for d in self._handling.running if d.runner is not None]
-                    await asyncio.wait([*runners, hurry], return_when=asyncio.FIRST_COMPLETED)
-        except TimeoutError:
-            logger.warning("%d handlers did not finish within the grace; their messages are given back",
-                           len(self._handling.running))  # fmt: skip
-        finally:
-            hurry.cancel()
-
-
-async def _cancel(tasks: "Sequence[asyncio.Future[Any]]") -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

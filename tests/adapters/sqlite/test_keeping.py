@@ -136,6 +136,19 @@ async def test_what_stays_does_not_keep_what_follows_from_being_forgotten(tmp_pa
         assert await place.state.records.get("done") is None
 
 
+async def test_a_sweep_does_not_look_through_everything_that_must_stay(tmp_path: Path) -> None:
+    async with Place(tmp_path / "q.db", keep_seconds=60.0) as place:
+        for start in range(0, 6000, 1000):
+            await place.send(*(f"stuck{start + n}" for n in range(1000)), queue="nobody")
+        move(place.clock, 61.0)
+        looked: list[str] = []
+        place.store._writer._db.set_trace_callback(looked.append)
+        await sweep(place)
+        assert sum("FROM message WHERE seq >" in statement for statement in looked) == 20
+        (cursor,) = place.sql("SELECT value FROM meta WHERE name = 'message_cursor'")
+        assert cursor == (20 * retention._PIECE,)
+
+
 async def test_a_key_is_kept_as_long_as_its_message(place: Place) -> None:
     await place.send("a", key="k")
     move(place.clock, 30 * DAY)

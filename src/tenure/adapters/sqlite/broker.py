@@ -19,6 +19,8 @@ from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 
 _DAY = 86_400.0
+#: Pieces of old messages that a sweep looks at without finding one to forget. The next sweep goes on from there.
+_PIECES_IN_VAIN = 20
 
 
 class SqliteBroker:
@@ -134,6 +136,7 @@ class SqliteBroker:
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget a little of what is long finished."""
         swept = await self._store.write(lambda tx: returning.sweep(tx, request))
+        self._store.later(retention.prune_loans)
         self._store.later(self._prune)
         return swept
 
@@ -156,9 +159,12 @@ class SqliteBroker:
         """How much lies in each queue, exactly."""
         return await self._store.read(lambda view: looking.depth(view, queues))
 
-    def _prune(self, tx: Transaction) -> None:
-        if retention.prune(tx, micros(self._store.options.keep_seconds)):
-            self._store.later(self._prune)
+    def _prune(self, tx: Transaction, in_vain: int = 0) -> None:
+        """One piece, and the next one if that is worth it: a sweep does not look through all that must stay."""
+        pruned = retention.prune(tx, micros(self._store.options.keep_seconds))
+        in_vain = 0 if pruned.gone else in_vain + 1
+        if pruned.is_more and in_vain < _PIECES_IN_VAIN:
+            self._store.later(lambda tx: self._prune(tx, in_vain))
 
 
 _SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}

@@ -1,9 +1,11 @@
 """Retention: what is long finished is forgotten.
 
 Driven by the sweep, in small pieces along the order of arrival, with the place kept in the file: no index for
-it burdens the path of every message. While there is more to forget, the next piece follows at once
+it burdens the path of every message. While there is something to forget, the next piece follows at once
 (`broker.py`); so it keeps up with any rate, and no other call waits for more than one piece.
 """
+
+from typing import NamedTuple
 
 from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, LEASED, READY
@@ -11,28 +13,36 @@ from tenure.adapters.sqlite.transaction import Transaction
 
 #: Rows that one piece looks at: about a millisecond.
 _PIECE = 250
+#: Loans are small, and to look for those that are over costs more than to remove them.
+_LOANS = 10_000
 
 
-def prune(tx: Transaction, keep: int) -> bool:
-    """Forget one piece of what was finished more than `keep` microseconds ago. True: there is more."""
+class Pruned(NamedTuple):
+    """What became of one piece."""
+
+    gone: int
+    #: There is more to look at before everything is too young.
+    is_more: bool
+
+
+def prune(tx: Transaction, keep: int) -> Pruned:
+    """Forget one piece of what was finished more than `keep` microseconds ago."""
     horizon = tx.now - keep
     tx.db.execute("DELETE FROM owner WHERE state = 'banned' AND moment < ?", (horizon,))
-    more_loans = _prune_loans(tx)
-    more_messages = _prune_messages(tx, horizon)
-    return _prune_claims(tx, horizon) or more_messages or more_loans
+    messages, claims = _prune_messages(tx, horizon), _prune_claims(tx, horizon)
+    return Pruned(messages.gone + claims.gone, messages.is_more or claims.is_more)
 
 
-def _prune_loans(tx: Transaction) -> bool:
+def prune_loans(tx: Transaction) -> None:
     """A loan from which nothing is held says nothing any more. The newest is kept: fences are counted from it."""
-    gone = tx.db.execute(
+    tx.db.execute(
         "DELETE FROM loan WHERE fence IN (SELECT fence FROM loan"
         f" WHERE fence NOT IN (SELECT fence FROM message INDEXED BY message_leased WHERE state = {LEASED})"
-        f" AND fence < (SELECT max(fence) FROM loan) LIMIT {_PIECE})"
+        f" AND fence < (SELECT max(fence) FROM loan) LIMIT {_LOANS})"
     )
-    return gone.rowcount == _PIECE
 
 
-def _prune_messages(tx: Transaction, horizon: int) -> bool:
+def _prune_messages(tx: Transaction, horizon: int) -> Pruned:
     rows = tx.db.execute(
         f"SELECT seq, state IN ({COMPLETED}, {CANCELLED}), moment < ?, state = {READY} FROM message"
         " WHERE seq > ? ORDER BY seq LIMIT ?",
@@ -43,10 +53,10 @@ def _prune_messages(tx: Transaction, horizon: int) -> bool:
         tx.db.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (listed(gone),))
     # What comes later came in later: where half is too young, nearly all that follows is.
     young = sum(not is_old for _, is_finished, is_old, is_ready in rows if is_finished or is_ready)
-    return _move_cursor(tx, "message", [row[0] for row in rows], is_edge=young > _PIECE // 2)
+    return Pruned(len(gone), _move_cursor(tx, "message", [row[0] for row in rows], is_edge=young > _PIECE // 2))
 
 
-def _prune_claims(tx: Transaction, horizon: int) -> bool:
+def _prune_claims(tx: Transaction, horizon: int) -> Pruned:
     # A key that is not done is forgotten only when its message is: else it would be accepted twice.
     rows = tx.db.execute(
         "SELECT seq, moment < ?1 AND (state = 'done'"
@@ -58,7 +68,7 @@ def _prune_claims(tx: Transaction, horizon: int) -> bool:
     if gone:
         tx.db.execute("DELETE FROM claim WHERE seq IN (SELECT value FROM json_each(?))", (listed(gone),))
     young = sum(is_young for _, _, is_young in rows)
-    return _move_cursor(tx, "claim", [row[0] for row in rows], is_edge=young > _PIECE // 2)
+    return Pruned(len(gone), _move_cursor(tx, "claim", [row[0] for row in rows], is_edge=young > _PIECE // 2))
 
 
 def _cursor(tx: Transaction, table: str) -> int:
@@ -67,7 +77,7 @@ def _cursor(tx: Transaction, table: str) -> int:
 
 
 def _move_cursor(tx: Transaction, table: str, seen: list[int], *, is_edge: bool) -> bool:
-    """Go on after the last row, or back to the start. False: there is nothing more to do for now."""
+    """Go on after the last row, or back to the start. False: there is nothing more to look at for now."""
     at_end = is_edge or len(seen) < _PIECE
     place = 0 if at_end else seen[-1]
     tx.db.execute("UPDATE meta SET value = ?1 WHERE name = ?2 AND value <> ?1", (place, f"{table}_cursor"))

@@ -1,8 +1,9 @@
 """The writer: the one thread of this process that changes the file.
 
 It takes whatever calls have gathered and commits them together (group commit), so that many small calls share
-one flush to the disk. Each call stands or falls alone, except where the file itself is in trouble: then none
-of them happened, and all are told so.
+one flush to the disk; and calls that are worth nothing after a power cut do not wait for the disk at all. Each
+call stands or falls alone, except where the file itself is in trouble: then none of them happened, and all are
+told so.
 
 Gets jobs from `store.py`; the acts themselves are in `sending.py`, `lending.py` and their neighbours. After a
 commit it wakes those who wait for messages (`wake.py`).

@@ -212,6 +212,7 @@ class Tenure:
             lease_seconds=settings.lease_seconds,
             grace_seconds=settings.grace_seconds if grace is None else grace,
             sweep=self.sweep_request(),
+            journal_keep_seconds=settings.journal_keep_seconds,
             own_thread=self.clock is SYSTEM_CLOCK,
         )
         return Worker(

@@ -23,6 +23,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_interval_seconds: float = 5.0
     concurrency: int = 10
     grace_seconds: float = 30.0
+    journal_keep_seconds: float = 7 * 86_400.0
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -72,6 +73,7 @@ _SETTINGS = (
     _Setting("sweep_interval_seconds", ("OVERDUE_CHECK_INTERVAL_MS",), "milliseconds from 50 to 3600000",
              _number(0.05, 3600, 0.001)),
     _Setting("concurrency", ("TENURE_CONCURRENCY",), "1 to 10000", _whole(1, 10_000)),
+    _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
 )  # fmt: skip
 

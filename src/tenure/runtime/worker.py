@@ -32,6 +32,7 @@ from tenure.runtime.intake import Intake
 from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.locating import Locator
 from tenure.runtime.progress import ProgressWriter
+from tenure.runtime.pruning import Pruner
 from tenure.runtime.settling import Outbox
 from tenure.runtime.sideloop import OwnThread, SameLoop, Side, cancel
 from tenure.runtime.slots import Slots
@@ -60,6 +61,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: After SIGTERM: how long handlers may go on before their messages are given back.
     grace_seconds: float = 30.0
     sweep: SweepRequest = SweepRequest()
+    #: How long the journal remembers.
+    journal_keep_seconds: float = 7 * 86_400.0
     #: False: everything in the caller's loop, for virtual time.
     own_thread: bool = True
 
@@ -207,12 +210,13 @@ class Worker:
             side_broker, side_state.roster, clock, lambda events: self._call_soon(self._publish, events),
             request=options.sweep,
         )  # fmt: skip
+        self._pruner = Pruner(side_state.journal, options.journal_keep_seconds)
         self._watchdog = Watchdog(self._loop, clock, lambda s, stack: self._call_soon(self._blocked, s, stack))
         self._side: Side = OwnThread(f"tenure-side-{self.owner.nonce}") if options.own_thread else SameLoop()
 
     def _side_jobs(self) -> list[Any]:
         watch_roster = lambda: self._sweeper.watch(lambda: self.owner)  # noqa: E731
-        jobs = [self._heartbeat.run, self._sweeper.run, watch_roster]
+        jobs = [self._heartbeat.run, self._sweeper.run, watch_roster, self._pruner.run]
         return [*jobs, self._watchdog.run] if self._options.own_thread else jobs
 
     @contextlib.asynccontextmanager

@@ -7,6 +7,9 @@ from operator import attrgetter
 from tenure.adapters.memory.store import Store
 from tenure.event import Event, StoredEvent
 
+#: In memory the newest so many are enough; twice as many before the old ones go, so that it is seldom done.
+_MOST = 100_000
+
 
 class MemoryJournal:
     """Events, each at its place; places begin at 1 and are never used again."""
@@ -21,6 +24,8 @@ class MemoryJournal:
             for event in events:
                 self._store.last_event += 1
                 self._store.events.append(StoredEvent(self._store.last_event, event))
+            if len(self._store.events) > 2 * _MOST:
+                del self._store.events[:-_MOST]
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`."""

@@ -83,7 +83,7 @@ async def test_run_raises_what_a_part_died_of(harness: Harness) -> None:
 
 async def _wait_and_stop(actor: Actor) -> None:
     """What `run` does after `start`."""
-    await actor.worker._stop_asked.wait()
+    await actor.worker.asked_to_stop()
     await actor.worker.stop()
 
 

@@ -80,8 +80,10 @@ async def _work(app: Tenure, worker: "Worker", stop: "_Stop") -> None:
             plural(worker.owner.concurrency, "slot"),
             safe_url(app.url),
         )
-        await stop.asked.wait()
+        # Also when a part of it died: a worker that cannot work must not look alive.
+        await worker.asked_to_stop()
         await worker.stop()
+    stop.ignore()
 
 
 class _Stop:
@@ -90,7 +92,7 @@ class _Stop:
     def __init__(self, worker: "Worker", grace_seconds: float, clock: Clock) -> None:
         self._clock = clock
         self._last_signal = -_SAME_SIGNAL_SECONDS
-        self.asked = asyncio.Event()
+        self._asked = False
         self.started = False
         self._worker = worker
         self._grace_seconds = grace_seconds
@@ -101,12 +103,19 @@ class _Stop:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal)
 
+    def ignore(self) -> None:
+        """All is done: a signal that comes while the process ends must not make it look killed."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
+
     def _on_signal(self) -> None:
         now = self._clock.monotonic()
         if now - self._last_signal < _SAME_SIGNAL_SECONDS:
             return
         self._last_signal = now
-        if not self.asked.is_set():
+        if not self._asked:
             in_flight = self._worker.in_flight if self.started else 0
             logger.info(
                 "stopping: %d in flight, up to %s; again to give them back now", in_flight, spoken(self._grace_seconds)
@@ -114,7 +123,7 @@ class _Stop:
         else:
             logger.info("stopping now: what is in flight is given back")
         self._worker.ask_to_stop()
-        self.asked.set()
+        self._asked = True
 
 
 def _warn_of_strange_queues(app: Tenure, queues: tuple[str, ...]) -> None:

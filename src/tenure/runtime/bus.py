@@ -31,6 +31,7 @@ class Bus:
         self._waiting: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._dropped = 0
+        self._away = False
         self._closed = asyncio.Event()
         #: How often each kind was published; cheap figures for people and tests.
         self.counts: Counter[str] = Counter()
@@ -75,8 +76,13 @@ class Bus:
             await self._journal.append(batch)
         except BrokerError as error:
             self._waiting.extendleft(reversed(batch))
-            logger.warning("journal is away, %d events wait: %s", len(self._waiting), error)
+            if not self._away:
+                self._away = True
+                logger.warning("journal is away, %d events wait: %s", len(self._waiting), error)
             return False
+        if self._away:
+            self._away = False
+            logger.warning("journal is back, %d events follow", len(self._waiting) + len(batch))
         if self._dropped:
             logger.warning("%d events were dropped while the journal was away", self._dropped)
             self._dropped = 0

@@ -119,10 +119,14 @@ class Worker:
         """Start, work until `ask_to_stop`, stop. Cancelled, it stops too."""
         await self.start()
         try:
-            await self._stop_asked.wait()
+            await self.asked_to_stop()
         finally:
             self._stop_asked.set()
             await self.stop()
+
+    async def asked_to_stop(self) -> None:
+        """Wait until somebody asked, or a part of the worker died; then call `stop`."""
+        await self._stop_asked.wait()
 
     def ask_to_stop(self) -> None:
         """First time: finish within the grace. Second time: give everything back now."""

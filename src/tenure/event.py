@@ -31,7 +31,7 @@ class EventKind(StrEnum):
     LOOP_BLOCKED = "loop_blocked"
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One fact. `at` is wall time: for showing, not for deciding."""
 
     kind: EventKind
@@ -46,7 +46,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     data: dict[str, Any] = {}
 
 
-class StoredEvent(msgspec.Struct, frozen=True):
+class StoredEvent(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the journal: replay with `Journal.read(after=seq)`."""
 
     seq: int

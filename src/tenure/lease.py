@@ -25,7 +25,7 @@ class LeaseState(StrEnum):
     LOST = "lost"
 
 
-class Lease(msgspec.Struct, frozen=True):
+class Lease(msgspec.Struct, frozen=True, gc=False):
     """The right of `owner` to work on message `id`.
 
     `fence` rises strictly with every lease of the same message. `receipt` is the broker's own and opaque

@@ -5,6 +5,9 @@ an operator redrives a dead letter. The payload stays raw bytes until the handle
 (`task.py`), so a broker never needs to understand it.
 
 Made by `app.submit`. Next on the path: `envelope.py`, then `Broker.send`.
+
+Values on the path say `gc=False`: they cannot be part of a cycle, so the garbage collector need not look at the
+hundreds of them that every batch makes.
 """
 
 import os
@@ -27,7 +30,7 @@ class MessageState(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Overrides(msgspec.Struct, frozen=True, omit_defaults=True):
+class Overrides(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What the sender decided for this one message instead of the task's policy. None: the task decides."""
 
     lease_seconds: float | None = None
@@ -38,7 +41,7 @@ class Overrides(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_OVERRIDES = Overrides()
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="tenure", tag=1):
+class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="tenure", tag=1):
     """One unit of work. `body` is the payload as JSON bytes.
 
     The struct is also the wire format: `{"tenure": 1, "id": …, "body": {…}}`, where `tenure` is the
@@ -61,14 +64,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     overrides: Overrides = NO_OVERRIDES
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """A message on its way in, with the delay before it may first be leased."""
 
     message: Message
     delay_seconds: float = 0.0
 
 
-class Counters(msgspec.Struct, frozen=True):
+class Counters(msgspec.Struct, frozen=True, gc=False):
     """How often things happened to a message, by logical id, since its last redrive."""
 
     #: Times it was lent. Information only.

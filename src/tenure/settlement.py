@@ -30,7 +30,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Settlement(msgspec.Struct, frozen=True):
+class Settlement(msgspec.Struct, frozen=True, gc=False):
     """The outcome for one lease, and what it took."""
 
     outcome: Outcome
@@ -46,7 +46,7 @@ class Settlement(msgspec.Struct, frozen=True):
 _EFFECTIVE = frozenset({Outcome.DELETED, Outcome.RETURNED, Outcome.DEAD})
 
 
-class Ack(msgspec.Struct, frozen=True):
+class Ack(msgspec.Struct, frozen=True, gc=False):
     """Done: delete it. Where the broker settles exactly once, result and hand-offs commit with it."""
 
     lease: Lease
@@ -55,7 +55,7 @@ class Ack(msgspec.Struct, frozen=True):
     duration_seconds: float | None = None
 
 
-class Nack(msgspec.Struct, frozen=True):
+class Nack(msgspec.Struct, frozen=True, gc=False):
     """Failed: count an attempt and lend it again after a delay."""
 
     lease: Lease
@@ -63,14 +63,14 @@ class Nack(msgspec.Struct, frozen=True):
     reason: Reason
 
 
-class GiveBack(msgspec.Struct, frozen=True):
+class GiveBack(msgspec.Struct, frozen=True, gc=False):
     """Not run: lend it again after a delay, counting nothing."""
 
     lease: Lease
     delay_seconds: float = 0.0
 
 
-class DeadLetter(msgspec.Struct, frozen=True):
+class DeadLetter(msgspec.Struct, frozen=True, gc=False):
     """Give up: keep it aside with its raw bytes and the reason."""
 
     lease: Lease

@@ -34,7 +34,7 @@ class Reject(Exception):
         self.reason = reason
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """Why an attempt failed or a message died: a code for machines, a sentence for people."""
 
     code: str
@@ -43,21 +43,21 @@ class Reason(msgspec.Struct, frozen=True):
     traceback: str = ""
 
 
-class Completed(msgspec.Struct, frozen=True):
+class Completed(msgspec.Struct, frozen=True, gc=False):
     """The handler returned. `result` is JSON, `handoffs` go out with the ack."""
 
     result: bytes
     handoffs: tuple[Outgoing, ...] = ()
 
 
-class Retried(msgspec.Struct, frozen=True):
+class Retried(msgspec.Struct, frozen=True, gc=False):
     """The attempt counts as failed; the message comes back after a delay."""
 
     after_seconds: float
     reason: Reason
 
 
-class Dead(msgspec.Struct, frozen=True):
+class Dead(msgspec.Struct, frozen=True, gc=False):
     """The message goes to the dead letters, with its reason and its raw bytes."""
 
     reason: Reason
@@ -65,21 +65,21 @@ class Dead(msgspec.Struct, frozen=True):
     counted: bool = False
 
 
-class Returned(msgspec.Struct, frozen=True):
+class Returned(msgspec.Struct, frozen=True, gc=False):
     """Given back uncounted: we are stopping, it runs elsewhere, or this worker does not know its task."""
 
     after_seconds: float
     reason: Reason
 
 
-class Duplicate(msgspec.Struct, frozen=True):
+class Duplicate(msgspec.Struct, frozen=True, gc=False):
     """The ledger knows it as done: it is only deleted. `handoffs` may not have gone out before the crash."""
 
     result: bytes = b"null"
     handoffs: tuple[Outgoing, ...] = ()
 
 
-class Lost(msgspec.Struct, frozen=True):
+class Lost(msgspec.Struct, frozen=True, gc=False):
     """The lease was lost while it ran: nothing is settled."""
 
 

@@ -66,6 +66,11 @@ class Call(Generic[R_co]):
         return f"<Call {self.task.name} {bytes(self.body)[:80]!r}>"
 
 
+#: Ten years: longer durations are mistakes, and some stores cannot hold them.
+LONGEST_SECONDS = 3653 * 86_400.0
+MOST_ATTEMPTS = 2**31
+
+
 def is_whole(value: object, least: int, most: float = float("inf")) -> bool:
     """Whether it is a whole number within bounds. True and False are not numbers, whatever Python says."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
@@ -74,8 +79,8 @@ def is_whole(value: object, least: int, most: float = float("inf")) -> bool:
 def seconds(value: float | timedelta, name: str, *, least: float = 0.0) -> float:
     """A duration as the user gave it, in seconds; refuses what makes no sense."""
     number: object = value.total_seconds() if isinstance(value, timedelta) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number < float("inf"):
-        msg = f"{name}={value!r} is not a duration of at least {least:g} seconds; nothing was sent"
+    if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number <= LONGEST_SECONDS:
+        msg = f"{name}={value!r} is not a duration from {least:g} seconds to ten years; nothing was sent"
         raise BadArgument(msg)
     return float(number)
 
@@ -133,7 +138,7 @@ def _priority(value: int) -> int:
 
 def _overrides(options: Options) -> Overrides:
     lease, hold, attempts = options.get("lease"), options.get("max_hold"), options.get("max_attempts")
-    if attempts is not None and not is_whole(attempts, 1):
+    if attempts is not None and not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1; nothing was sent"
         raise BadArgument(msg)
     return Overrides(

@@ -32,7 +32,8 @@ class Scope(msgspec.Struct, frozen=True):
 
 def digest(message: Message) -> str:
     """Tells one payload from another under the same key."""
-    return hashlib.sha256(message.body).hexdigest()
+    # White space around it is lost when the envelope is read again.
+    return hashlib.sha256(bytes(message.body).strip()).hexdigest()
 
 
 class ClaimRequest(msgspec.Struct, frozen=True):

@@ -35,14 +35,14 @@ def decode(raw: bytes) -> Message:
         raise BodyUndecodable(msg)
     try:
         return _decoder.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, RecursionError) as error:
         raise BodyUndecodable(_explain(raw, error), newer=_is_newer(raw)) from error
 
 
 def _stamp(raw: bytes) -> int | None:
     try:
         return msgspec.json.decode(raw, type=_Stamp).tenure
-    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, RecursionError):
         return None
 
 

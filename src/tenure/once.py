@@ -37,7 +37,7 @@ class OnceKey(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, message: Message, effect: str, fence: int) -> "OnceKey":
         """Named by the key where there is one, so that a second message under the same key counts as the same."""
-        name = message.key or f"id:{message.id}"
+        name = f"id:{message.id}" if message.key is None else f"key:{message.key}"
         parts = (message.queue, message.task, name, str(message.generation), effect)
         return cls(hashlib.sha256("\x1f".join(parts).encode()).hexdigest(), message.id, fence)
 

@@ -60,7 +60,7 @@ class Signature:
         """Encode a payload given as a mapping, and check that the handler could take it."""
         try:
             raw = self._result_encoder.encode(payload)
-        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise PayloadInvalid(self._sentence(str(error))) from error
         self.arguments(raw)
         return msgspec.Raw(raw)
@@ -69,7 +69,7 @@ class Signature:
         """What to call the handler with; raises `PayloadInvalid` with a readable reason."""
         try:
             payload = self._decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
             raise PayloadInvalid(self._sentence(str(error)), body) from error
         values = msgspec.structs.astuple(payload)
         count = len(self._positional)

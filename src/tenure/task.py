@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, 
 
 import msgspec
 
-from tenure.call import Call, Options, is_whole, seconds
+from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, seconds
 from tenure.errors import BadArgument, BadTask
 from tenure.retry import RetryPolicy
 from tenure.signature import Signature
@@ -108,7 +108,7 @@ class Task(Generic[P, R]):
 def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float) -> Policy:
     """The policy that the decorator's options describe, over the app's defaults."""
     attempts = options.get("max_attempts", max_attempts)
-    if not is_whole(attempts, 1):
+    if not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
         raise BadTask(msg)
     hold = options.get("max_hold")

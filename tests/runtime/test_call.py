@@ -83,5 +83,8 @@ def test_an_option_that_no_worker_could_read_is_refused_at_the_door(name: str, v
 def test_durations_are_seconds_or_timedeltas() -> None:
     assert seconds(5, "x") == 5.0
     assert seconds(timedelta(milliseconds=1500), "x") == 1.5
-    with pytest.raises(BadArgument, match="at least 2 seconds"):
+    with pytest.raises(BadArgument, match="from 2 seconds to ten years"):
         seconds(1, "x", least=2.0)
+    for endless in (1e13, float("inf"), float("nan")):
+        with pytest.raises(BadArgument, match="ten years"):
+            seconds(endless, "x")

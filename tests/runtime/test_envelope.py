@@ -71,3 +71,10 @@ def test_a_newer_envelope_is_for_a_newer_worker(body: bytes) -> None:
 def test_fields_that_a_newer_minor_release_adds_are_ignored() -> None:
     raw = b'{"tenure":1,"id":"m","queue":"q","task":"t","body":{},"colour":"blue"}'
     assert decode(raw).id == "m"
+
+
+def test_a_payload_nested_beyond_all_reason_is_unreadable_and_kills_nobody() -> None:
+    deep = b"[" * 5000 + b"]" * 5000
+    message = Message(id="d", queue="q", task="t", body=msgspec.Raw(deep))
+    with pytest.raises(BodyUndecodable):
+        decode(encode(message))

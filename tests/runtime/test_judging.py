@@ -152,3 +152,22 @@ def test_a_failure_that_is_no_exception_is_judged_alike() -> None:
     reason = Reason("max_hold", "it ran too long")
     assert judge_failure(reason, POLICY, MESSAGE, 1, lambda: 0.0) == Retried(1.0, reason)
     assert isinstance(judge_failure(reason, POLICY, MESSAGE, 3, lambda: 0.0), Dead)
+
+
+class OddNotes(Exception):
+    @property
+    def __notes__(self) -> list[str]:  # type: ignore[override]
+        msg = "no notes"
+        raise ValueError(msg)
+
+
+class Deadly(Exception):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+@pytest.mark.parametrize("error", [OddNotes("x"), Deadly()])
+def test_an_error_that_cannot_be_shown_gets_its_verdict_all_the_same(error: Exception) -> None:
+    verdict = judge(error)
+    assert isinstance(verdict, Retried)
+    assert type(error).__name__ in verdict.reason.text

@@ -29,7 +29,8 @@ class Bench:
             on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
         )  # fmt: skip
         self.progress = ProgressWriter(harness.state.records)
-        self.desk = Desk(self.heartbeat, harness.state.records, self.progress, harness.clock, body_limit=body_limit)
+        traits = msgspec.structs.replace(harness.traits, body_limit=body_limit)
+        self.desk = Desk(self.heartbeat, harness.state.records, self.progress, harness.clock, traits)
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
         self.heartbeat.hold([delivery])

@@ -120,3 +120,8 @@ class PsycopgCursor:
 async def test_drivers_that_are_awaited_work_too(db: sqlite3.Connection, driver: Any) -> None:
     tx = driver(db)
     assert [await insert_once_async(tx, key()) for _ in range(2)] == [True, False]
+
+
+def test_a_key_that_looks_like_an_id_is_still_a_key(db: sqlite3.Connection) -> None:
+    assert insert_once(db, key(id="7"))
+    assert insert_once(db, key(id="8", key="id:7"))

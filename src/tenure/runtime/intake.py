@@ -234,6 +234,9 @@ class Intake:
 
     def _is_within_limits(self, delivery: Delivery) -> bool:
         counters, message = delivery.lease.counters, delivery.message
+        if delivery.token is None and delivery.lease.has_expired(self._clock.monotonic()):
+            # Claiming for others of its batch took longer than the lease: somebody else may have it by now.
+            return self._refuse(delivery, Returned(0.0, Reason("lease_lapsed", "its lease ended before it could run")))
         if counters.lost >= MAX_LOST:
             text = f"its lease ended unseen {counters.lost} times; look for workers that freeze or lose the network"
             return self._refuse(delivery, Dead(Reason("max_lost", text)))

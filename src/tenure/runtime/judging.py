@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable
 
+from tenure.call import LONGEST_SECONDS
 from tenure.errors import PayloadInvalid
 from tenure.message import Message
 from tenure.task import Policy
@@ -11,13 +12,23 @@ from tenure.verdict import Dead, Reason, Reject, Retried, Retry
 #: A traceback is kept for people; its end tells most.
 TRACEBACK_LIMIT = 4000
 #: Ten years: more than anybody means, and less than any store's clock can count.
-LONGEST_DELAY = 3653 * 86_400.0
+LONGEST_DELAY = LONGEST_SECONDS
 
 
 def judge_error(
     error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
 ) -> Retried | Dead:
-    """The verdict on attempt number `attempt` (from 1) that ended in `error`."""
+    """The verdict on attempt number `attempt` (from 1) that ended in `error`, however odd the error is."""
+    try:
+        return _judge(error, policy, message, attempt, draw)
+    except BaseException as worse:  # noqa: BLE001 - without a verdict its message would be leased for ever
+        text = f"{type(error).__name__}, which cannot be shown: {type(worse).__name__} was raised over it"
+        return judge_failure(Reason("error", text), policy, message, attempt, draw)
+
+
+def _judge(
+    error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
+) -> Retried | Dead:
     match error:
         case Reject():
             return Dead(Reason("rejected", _text(error.reason)), counted=True)
@@ -54,7 +65,7 @@ def _text(said: object) -> str:
     """What people and every store can read, whatever the handler raised."""
     try:
         text = str(said)
-    except Exception as error:  # noqa: BLE001 - an error that cannot be printed is an error all the same
+    except BaseException as error:  # noqa: BLE001 - an error that cannot be printed is an error all the same
         return f"(no text: its __str__ raised {type(error).__name__})"
     return _storable(text)
 

@@ -3,7 +3,9 @@
 from typing import Any
 
 from tenure import envelope
+from tenure.broker import BrokerTraits
 from tenure.call import Call, Options
+from tenure.call import seconds as duration
 from tenure.clock import Clock
 from tenure.errors import BodyTooLarge, LeaseLost
 from tenure.record import Progress
@@ -16,10 +18,10 @@ from tenure.state import Records
 class Desk:
     """What all links of a worker share."""
 
-    __slots__ = ("body_limit", "clock", "heartbeat", "progress", "records", "stopping")
+    __slots__ = ("body_limit", "clock", "heartbeat", "max_lease_seconds", "progress", "records", "stopping")
 
     def __init__(
-        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, *, body_limit: int
+        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits
     ) -> None:
         """Nobody is stopping yet."""
         self.heartbeat = heartbeat
@@ -27,7 +29,8 @@ class Desk:
         self.progress = progress
         self.clock = clock
         #: Largest envelope that the broker takes.
-        self.body_limit = body_limit
+        self.body_limit = traits.body_limit
+        self.max_lease_seconds = traits.max_lease_seconds
         self.stopping = False
 
 
@@ -57,7 +60,9 @@ class WorkerLink:
         return self._desk.stopping
 
     async def touch(self, seconds: float | None) -> None:
-        """Renew now."""
+        """Renew now, for as long as the broker lends at most."""
+        if seconds is not None:
+            seconds = min(duration(seconds, "touch", least=0.001), self._desk.max_lease_seconds)
         await self._desk.heartbeat.touch_now(self._delivery, seconds)
 
     def progress(self, progress: Progress) -> None:
@@ -77,7 +82,11 @@ class WorkerLink:
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on with the ack."""
         out = self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())
-        size = len(envelope.encode(out.message))
+        try:
+            size = len(envelope.encode(out.message))
+        except BaseException:
+            self._delivery.handoffs.remove(out)
+            raise
         if size > self._desk.body_limit:
             self._delivery.handoffs.remove(out)
             msg = f"the message to hand on takes {size} bytes, the broker takes {self._desk.body_limit}; send less"

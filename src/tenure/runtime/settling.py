@@ -20,7 +20,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.state import Ledger
-from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Verdict
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
 
 logger = logging.getLogger("tenure.settling")
 
@@ -76,11 +76,36 @@ class Outbox:
                 unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
                 continue
+            except Exception as error:
+                mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
+                if not self._part(mine, error):
+                    raise
+                open_ = self._hold_again(mine[:1])
+                rest = self._hold_again(mine[1:])
+                for delivery in rest:
+                    await self._flush_until_done([delivery])
+                batch = [delivery for delivery in batch if delivery not in rest]
+                continue
             self._backoff.succeeded(logger, "settling")
             for delivery in unanswered & settlements.keys():
                 settlements[delivery] = _as_far_as_known(settlements[delivery])
             self._report([(delivery, settlements.get(delivery)) for delivery in batch])
             return
+
+    def _part(self, mine: list[tuple[Delivery, Lease]], error: Exception) -> bool:
+        """One entry spoils the batch, and it is no outage: settle singly, and put aside what cannot be settled at all.
+
+        Otherwise one message would end every worker that gets it. False: even that was tried in vain.
+        """
+        if len(mine) != 1:
+            logger.error("settling %d messages together failed, singly then: %r", len(mine), error)
+            return bool(mine)
+        delivery, _ = mine[0]
+        if isinstance(delivery.verdict, Dead) and delivery.verdict.reason.code == "unsettleable":
+            return False
+        text = f"what its run left behind cannot be stored: {type(error).__name__}: {error}"
+        delivery.verdict = Dead(Reason("unsettleable", text), counted=True)
+        return True
 
     def _hold_again(self, pairs: list[tuple[Delivery, Lease]]) -> list[Delivery]:
         """Leases must not lapse because of our trouble with one of the stores: keep beating, from the latest one."""
@@ -115,7 +140,8 @@ class Outbox:
         freed = await self._ledger.release([d.token for d in deliveries if d.token is not None])
         mine = [delivery for delivery, ok in zip(deliveries, freed, strict=True) if ok]
         dead = [d.token.scope for d in mine if d.token is not None and isinstance(d.verdict, Dead)]
-        if dead:
+        # Where lease and claim are one store, its `dead_letter` frees the key, and only if the lease stands.
+        if dead and not self._broker.traits.settles_exactly_once:
             await self._ledger.forget(dead)
         # Only now: until here everything is repeated after an outage, and from here on nothing of it.
         for delivery, ok in zip(deliveries, freed, strict=True):

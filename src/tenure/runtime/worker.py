@@ -100,6 +100,7 @@ class Worker:
         self._jobs: list[asyncio.Task[None]] = []
         self._ending: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
+        self._abandoned = False
         self._stack = contextlib.AsyncExitStack()
         self.owner = self._new_owner()
 
@@ -199,7 +200,7 @@ class Worker:
         )  # fmt: skip
         self._outbox = Outbox(broker, state.ledger, self._heartbeat, clock, self._report)
         self._progress = ProgressWriter(state.records)
-        self._desk = Desk(self._heartbeat, state.records, self._progress, clock, body_limit=broker.traits.body_limit)
+        self._desk = Desk(self._heartbeat, state.records, self._progress, clock, broker.traits)
         self._handling = Handling(
             clock, self._slots, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self._desk),
@@ -241,6 +242,11 @@ class Worker:
                 await job()
             except Exception as error:  # noqa: BLE001 - told to the worker, and raised by `stop`
                 self._call_soon(self._fail, job.__qualname__, error)
+            except asyncio.CancelledError:
+                if self._jobs and self._ending is None and not self._abandoned:
+                    gone = RuntimeError("it was cancelled, and not by the worker")
+                    self._call_soon(self._fail, job.__qualname__, gone)
+                raise
 
         return run
 
@@ -324,6 +330,7 @@ class Worker:
 
     async def abandon(self) -> None:
         """End as after `kill -9`, for tests: nothing is settled or given back, and nobody says goodbye."""
+        self._abandoned = True
         runners = [delivery.runner for delivery in self._handling.running]
         await cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
         await self._side.stop()

@@ -61,11 +61,13 @@ class Presence:
             descriptor = os.open(self._file(owner), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
+        except OSError:
+            return True  # no descriptor left, perhaps: not to know is no proof of death
         try:
             # Shared, so that two processes that test at the same time do not take each other for the owner.
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+        except OSError:
+            return True  # held by its owner; or not to be known, which proves nothing
         finally:
             os.close(descriptor)
         return False

@@ -53,8 +53,8 @@ def row_of(lease: Lease) -> str:
     """The number of the row that the receipt names; "0", which is no row, if it is none for this message."""
     if isinstance(lease.receipt, str):
         row, _, id = lease.receipt.partition(":")
-        if id == lease.id and row.isdecimal() and len(row) <= _LONGEST_NUMBER:
-            return row
+        if id == lease.id and row.isascii() and row.isdecimal() and len(row) <= _LONGEST_NUMBER:
+            return str(int(row))
     return "0"
 
 

@@ -17,6 +17,10 @@ _PIECE = 250
 _LOANS = 10_000
 
 
+#: Edges passed before the search begins at the start again.
+_EDGES = 20
+
+
 class Pruned(NamedTuple):
     """What became of one piece."""
 
@@ -46,7 +50,7 @@ def _prune_messages(tx: Transaction, horizon: int) -> Pruned:
     rows = tx.db.execute(
         f"SELECT seq, state IN ({COMPLETED}, {CANCELLED}), moment < ?, state = {READY} FROM message"
         " WHERE seq > ? ORDER BY seq LIMIT ?",
-        (horizon, _cursor(tx, "message"), _PIECE),
+        (horizon, _number(tx, "message_cursor"), _PIECE),
     ).fetchall()
     gone = [seq for seq, is_finished, is_old, _ in rows if is_finished and is_old]
     for table in ("message", "note", "outcome") if gone else ():
@@ -62,7 +66,7 @@ def _prune_claims(tx: Transaction, horizon: int) -> Pruned:
         "SELECT seq, moment < ?1 AND (state = 'done'"
         " OR NOT EXISTS (SELECT 1 FROM message WHERE message.id = claim.id)), moment >= ?1 FROM claim"
         " WHERE seq > ?2 ORDER BY seq LIMIT ?3",
-        (horizon, _cursor(tx, "claim"), _PIECE),
+        (horizon, _number(tx, "claim_cursor"), _PIECE),
     ).fetchall()
     gone = [seq for seq, is_old, _ in rows if is_old]
     if gone:
@@ -71,14 +75,24 @@ def _prune_claims(tx: Transaction, horizon: int) -> Pruned:
     return Pruned(len(gone), _move_cursor(tx, "claim", [row[0] for row in rows], is_edge=young > _PIECE // 2))
 
 
-def _cursor(tx: Transaction, table: str) -> int:
-    place: int = tx.db.execute("SELECT value FROM meta WHERE name = ?", (f"{table}_cursor",)).fetchone()[0]
-    return place
-
-
 def _move_cursor(tx: Transaction, table: str, seen: list[int], *, is_edge: bool) -> bool:
-    """Go on after the last row, or back to the start. False: there is nothing more to look at for now."""
-    at_end = is_edge or len(seen) < _PIECE
-    place = 0 if at_end else seen[-1]
-    tx.db.execute("UPDATE meta SET value = ?1 WHERE name = ?2 AND value <> ?1", (place, f"{table}_cursor"))
-    return not at_end
+    """Go on after the last row, or back to the start. False: there is nothing more to look at for now.
+
+    An edge ends this round, and the next one goes on behind it: what came in early and was finished late (it was
+    delayed) may stand before much that is old. After a few edges in a row it begins anew.
+    """
+    edges = _number(tx, f"{table}_edges") + is_edge
+    at_end = len(seen) < _PIECE or edges >= _EDGES
+    _keep(tx, f"{table}_cursor", 0 if at_end else seen[-1])
+    _keep(tx, f"{table}_edges", 0 if at_end else edges)
+    return not (at_end or is_edge)
+
+
+def _number(tx: Transaction, name: str) -> int:
+    row = tx.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _keep(tx: Transaction, name: str, value: int) -> None:
+    if value != _number(tx, name):
+        tx.db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))

@@ -41,6 +41,7 @@ _EXCUSE = f"""
 UPDATE message INDEXED BY message_leased SET moment = ?1 + CAST(1000000 * coalesce(
     (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER)
 WHERE state = {LEASED} AND moment BETWEEN ?3 AND ?4
+AND 3 * (?4 - ?3) >= 1000000 * coalesce((SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2)
 """
 #: A gap of so many intervals between two sweeps means that the holders could not beat either.
 _INTERVALS_IN_A_GAP = 2
@@ -72,6 +73,7 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
         return Swept(grace=True)
     for since, until in tx.stalls:
         # Nobody could renew a lease that ended then, and its holder may be about to: it gets a fresh window.
+        # A stall of less than a third of the lease is no excuse: it leaves room for another beat.
         tx.db.execute(_EXCUSE, (tx.now, request.lease_seconds, since, until))
     adopted = _adopt(tx, request.lease_seconds)
     (text,) = tx.db.execute(_OVERDUE, (tx.now, request.limit)).fetchone()

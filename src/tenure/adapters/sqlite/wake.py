@@ -93,8 +93,8 @@ class Wake:
         """Wake everybody in other processes who waits for one of `queues`. Called after `rouse`."""
         try:
             names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}  # noqa: PTH208 - hot
-        except FileNotFoundError:
-            return
+        except OSError:
+            return  # no folder, or no descriptor left: whoever waits looks again within a second anyway
         with self._lock:
             names.difference_update(name for name, _ in self._pipes.values())
         for name in self._outside.keys() - names:

@@ -9,8 +9,11 @@ Gets jobs from `store.py`; the acts themselves are in `sending.py`, `lending.py`
 commit it wakes those who wait for messages (`wake.py`).
 """
 
+import contextlib
+import logging
 import sqlite3
 import threading
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
@@ -20,6 +23,8 @@ from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.adapters.sqlite.wake import Wake
+
+logger = logging.getLogger("tenure.sqlite")
 
 #: Most jobs in one transaction: bounds how long other processes wait for the lock.
 _TOGETHER = 64
@@ -113,17 +118,25 @@ class Writer:
             if unsure and (locked := self._begin(unsure, jobs)):
                 stirred = self._commit_together(locked)
         except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
-            self._undo()
+            with contextlib.suppress(sqlite3.Error):
+                self._undo()
             told = faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
             for job in jobs:
                 job.error = job.error or told
         # Those who wait in this process are told first: whoever begins to wait after its own call has returned
         # must not be woken by that very call.
-        if stirred:
-            self._wake.rouse(stirred)
+        self._tell(self._wake.rouse, stirred)
         deliver(jobs)
-        if stirred:
-            self._wake.tell_others(stirred)
+        self._tell(self._wake.tell_others, stirred)
+
+    def _tell(self, wake: Callable[[set[str]], None], stirred: set[str]) -> None:
+        """Wake those who wait. What goes wrong here must not end the thread: they look again by themselves."""
+        if not stirred:
+            return
+        try:
+            wake(stirred)
+        except Exception:
+            logger.exception("those who wait for messages could not be woken; they look again within a second")
 
     def _peek(self, jobs: list[Job]) -> list[Job]:
         """Answer what needs no write lock. Those that remain do.

@@ -123,6 +123,10 @@ def _check(options: Options) -> None:
     headers = options.get("headers") or {}
     texts: list[tuple[str, object]] = [(name, options.get(name)) for name in ("key", "id", "correlation_id")]
     texts += [("headers", part) for pair in headers.items() for part in pair]
+    for name in ("key", "id"):
+        if options.get(name) == "":
+            msg = f"{name} is empty, which is none; nothing was sent"
+            raise BadArgument(msg)
     for name, value in texts:
         if value is not None and not isinstance(value, str):
             msg = f"{name}: {value!r} is not a text; nothing was sent"

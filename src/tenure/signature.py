@@ -9,7 +9,7 @@ Used by `task.py`.
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ class Signature:
         for parameter in self._parameters:
             _refuse_star(parameter, name)
         self._names = tuple(parameter.name for parameter in self._parameters)
+        self._known = frozenset(self._names)
         self._positional = tuple(p.name for p in self._parameters if p.kind in _POSITIONAL)
         fields = [_field(parameter, hints) for parameter in self._parameters]
         payload = msgspec.defstruct("Payload", fields, kw_only=True)
@@ -51,13 +52,16 @@ class Signature:
         if len(arguments) > len(self._positional) or not payload.keys().isdisjoint(keywords):
             raise PayloadInvalid(self._sentence("too many arguments, or one given twice"))
         payload.update(keywords)
-        unknown = payload.keys() - set(self._names) if keywords else None
-        if unknown:
-            raise PayloadInvalid(self._sentence(f"no parameter named {', '.join(sorted(unknown))}"))
         return self.payload(payload)
 
     def payload(self, payload: Any) -> msgspec.Raw:
-        """Encode a payload given as a mapping, and check that the handler could take it."""
+        """Encode a payload given as a mapping, and check that the handler could take it.
+
+        A sender that names a parameter which is not there is mistaken; a worker that reads one is only older.
+        """
+        if isinstance(payload, Mapping) and not payload.keys() <= self._known:
+            unknown = ", ".join(sorted(str(name) for name in payload.keys() - self._known))
+            raise PayloadInvalid(self._sentence(f"no parameter named {unknown}; nothing was sent"))
         try:
             raw = self._result_encoder.encode(payload)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:

@@ -52,7 +52,7 @@ def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: R
     assert ids("--queue", "other") == (["later"], False)
     assert ids("--limit", "2") == (["ready-0", "ready-1"], True)
     assert "--limit shows more" in tenure("messages", "jobs:app", "--limit", "2").stdout
-    assert tenure("messages", "jobs:app", "--queue", "nowhere").stdout == "No such message.\n"
+    assert tenure("messages", "jobs:app", "--queue", "nowhere").stdout == "No such messages.\n"
 
 
 def test_a_table_in_a_pipe_is_not_cut(tenure: Run) -> None:

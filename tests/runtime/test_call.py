@@ -80,6 +80,12 @@ def test_an_option_that_no_worker_could_read_is_refused_at_the_door(name: str, v
     assert "nothing was sent" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["key", "id"])
+def test_an_empty_key_is_a_mistake_not_none(name: str) -> None:
+    with pytest.raises(BadArgument, match="empty"):
+        out(None, **{name: ""})
+
+
 def test_durations_are_seconds_or_timedeltas() -> None:
     assert seconds(5, "x") == 5.0
     assert seconds(timedelta(milliseconds=1500), "x") == 1.5

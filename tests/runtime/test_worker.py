@@ -119,6 +119,19 @@ async def test_what_cannot_be_settled_is_put_aside_and_ends_nobody(harness: Harn
         await actor.worker.stop()
 
 
+async def test_a_handler_that_raises_what_ends_programs_ends_only_itself(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task(max_attempts=1)
+        async def work(kind: str) -> None:
+            raise {"keyboard": KeyboardInterrupt, "exit": SystemExit, "generator": GeneratorExit}[kind]
+
+        ids = [await stage.submit(work.bind(kind)) for kind in ("keyboard", "exit", "generator")]
+        await stage.start()
+        records = [await stage.ended(id) for id in ids]
+        assert [record.reason.code for record in records if record.reason is not None] == ["max_attempts"] * 3
+
+
 async def test_a_part_that_is_cancelled_by_others_ends_the_worker(harness: Harness) -> None:
     async with Stage(harness) as stage:
         actor = await stage.start()

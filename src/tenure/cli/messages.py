@@ -42,7 +42,7 @@ def messages(target: str | None, queue: str | None, state: str | None, limit: in
         return
     out = console()
     if not shown:
-        out.print("No such message.")
+        out.print("No such messages.")
         return
     out.print(table(shown, wall, out.width))
     if more:

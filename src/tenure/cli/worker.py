@@ -83,6 +83,9 @@ async def _work(app: Tenure, worker: "Worker", stop: "_Stop") -> None:
         # Also when a part of it died: a worker that cannot work must not look alive.
         await worker.asked_to_stop()
         await worker.stop()
+        counts = worker.counts
+        told = ", ".join(f"{counts[kind]} {kind}" for kind in ("completed", "retried", "dead") if counts.get(kind))
+        logger.info("%s did: %s", worker.owner_id, told or "nothing, there was nothing to do")
     stop.ignore()
 
 

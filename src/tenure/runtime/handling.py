@@ -94,8 +94,6 @@ class Handling:
             verdict = delivery.ending or await self._call(delivery, message, task)
         except asyncio.CancelledError:
             verdict = delivery.ending or self._cancelled_itself(delivery, message, task)
-        except KeyboardInterrupt:
-            raise  # not the handler's: somebody wants this process to end
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
             # An error on the way out of a run that was ended from outside is not the message's fault.
             verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)

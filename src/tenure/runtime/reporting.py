@@ -54,7 +54,8 @@ def log(delivery: Delivery, settlement: Settlement | None) -> None:
         case Dead(reason):
             logger.error("%s: dead letter (%s): %s%s", _name(delivery), reason.code, reason.text, _indented(reason))
         case Returned(after, reason):
-            logger.info("%s: given back for %.1f s: %s", _name(delivery), after, reason.text)
+            level = logging.WARNING if reason.code == "unknown_task" else logging.INFO
+            logger.log(level, "%s: given back for %.1f s: %s", _name(delivery), after, reason.text)
 
 
 def _name(delivery: Delivery) -> str:

@@ -82,7 +82,7 @@ def test_the_demo_ends_on_ctrl_c_with_its_summary_and_leaves_nothing_behind(fold
 @pytest.mark.scenario
 def test_workers_do_not_outlive_a_demo_that_was_killed(folder: Path) -> None:
     if not Path("/proc").is_dir():
-        pytest.skip("not applicable: processes are found through /proc")
+        pytest.skip("processes are found through /proc here")
     with started("demo", "--for", "60s", "--dir", "data") as demo:
         assert demo.process.stdout is not None
         demo.process.stdout.readline()

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tenure.claim import digest
 from tenure.envelope import VERSION, decode, encode
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, Overrides
@@ -78,3 +79,9 @@ def test_a_payload_nested_beyond_all_reason_is_unreadable_and_kills_nobody() -> 
     message = Message(id="d", queue="q", task="t", body=msgspec.Raw(deep))
     with pytest.raises(BodyUndecodable):
         decode(encode(message))
+
+
+def test_white_space_around_a_payload_makes_no_other_payload() -> None:
+    """Else a keyed message would be in conflict with itself once it was read."""
+    message = Message(id="m", queue="q", task="t", body=msgspec.Raw(b'{"x":2}\n'), key="k")
+    assert digest(message) == digest(decode(encode(message)))

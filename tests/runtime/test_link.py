@@ -149,3 +149,18 @@ async def test_the_sync_context_waits_for_the_same_answers(harness: Harness) -> 
     assert await loop.run_in_executor(None, handler) == [1, 2]
     assert ctx.deadline == pytest.approx(harness.clock.monotonic() + 120)
     beating.cancel()
+
+
+@pytest.mark.parametrize("seconds", [1e13, float("inf"), float("nan"), -1.0])
+async def test_a_touch_that_no_store_could_hold_is_refused(harness: Harness, seconds: float) -> None:
+    bench = await bench_on(harness)
+    with pytest.raises(BadArgument):
+        await bench.context.touch(seconds)
+
+
+async def test_a_hand_off_that_cannot_be_encoded_is_not_kept(harness: Harness) -> None:
+    """A handler may catch the error; the ack must not meet the broken message."""
+    bench = await bench_on(harness)
+    with pytest.raises(UnicodeEncodeError):
+        bench.context.submit(bench.follow.bind("x"), headers={"a": "\ud800"})
+    assert bench.delivery.handoffs == []

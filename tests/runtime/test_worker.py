@@ -17,6 +17,7 @@ from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire
 from tenure.testing.workers import Actor, Stage
+from tenure.verdict import Reject
 
 
 def nowhere(_task: object) -> Locator:
@@ -130,6 +131,26 @@ async def test_a_handler_that_raises_what_ends_programs_ends_only_itself(harness
         await stage.start()
         records = [await stage.ended(id) for id in ids]
         assert [record.reason.code for record in records if record.reason is not None] == ["max_attempts"] * 3
+
+
+async def test_where_lease_and_claim_are_one_only_the_dead_lettering_frees_the_key(harness: Harness) -> None:
+    """A worker that is no longer the holder must not free it by a call of its own."""
+    async with Stage(harness) as stage:
+        words: list[str] = []
+
+        @stage.task
+        async def work() -> None:
+            msg = "never"
+            raise Reject(msg)
+
+        id = await stage.submit(work.bind(), key="k")
+        actor = await stage.start()
+        actor.wire.spy = lambda name, _arguments: words.append(name)
+        assert (await stage.ended(id)).state.value == "dead"
+        await asyncio.sleep(1)
+        assert harness.traits.settles_exactly_once
+        assert "broker.dead_letter" in words
+        assert "ledger.forget" not in words
 
 
 async def test_a_part_that_is_cancelled_by_others_ends_the_worker(harness: Harness) -> None:

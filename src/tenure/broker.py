@@ -36,6 +36,8 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     settles_exactly_once: bool
     #: `send` itself recognises a key that was sent before.
     keys_at_send: bool
+    #: `send` itself knows whether a message with the same `unique` waits.
+    unique_at_send: bool
     #: The lease can differ from message to message in one call.
     lease_per_message: bool
     #: Distinct priorities kept apart; 1 means that priority is ignored.
@@ -144,7 +146,10 @@ class Broker(Protocol):
         ...
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Store messages. When it returned, none of them can be lost. Idempotent by id for ≥ 10 minutes."""
+        """Store messages. When it returned, none of them can be lost. Idempotent by id for ≥ 10 minutes.
+
+        With `unique`, a message of the same queue and task that waits (ready or delayed) stands for this one.
+        """
         ...
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
@@ -176,7 +181,7 @@ class Broker(Protocol):
         ...
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """It was not run: lend it again after its delay, counting nothing."""
+        """It was not run: lend it again after its delay, counting nothing; a reason is kept in its history."""
         ...
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
@@ -189,6 +194,15 @@ class Broker(Protocol):
 
     async def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove messages that nobody holds (ready, delayed, dead); recorded as cancelled. Returns the ids removed."""
+        ...
+
+    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+        """Take messages back from whoever would run, or runs, them; recorded as cancelled, with the key freed.
+
+        Answers with the state in which each was met (ready, delayed, leased), or None: it was finished, dead
+        or not there, and nothing was changed. The lease and the claim on one that was leased end in the same
+        step: its holder's touch answers lost, its late ack changes nothing, and `Board.read` counts it.
+        """
         ...
 
     async def sweep(self, request: SweepRequest) -> Swept:

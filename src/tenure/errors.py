@@ -6,6 +6,8 @@
     │   ├── BadSetting           bad_setting
     │   ├── MissingExtra         missing_extra
     │   ├── BadTask              bad_task
+    │   ├── BadSchedule          bad_schedule
+    │   ├── BadMiddleware        bad_middleware
     │   ├── StoreMissing         store_missing
     │   └── ChildFailed          child_failed (runtime/spawning.py)
     ├── BadMessage
@@ -14,20 +16,31 @@
     │   ├── BodyUndecodable      body_undecodable
     │   ├── PayloadInvalid       payload_invalid
     │   ├── KeyConflict          key_conflict
-    │   └── BadArgument          bad_argument
+    │   ├── BadArgument          bad_argument
+    │   ├── SyncInAsync          sync_in_async
+    │   └── PartlySent           partly_sent
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
+    │   ├── StoreForeign         store_foreign
     │   ├── SchemaTooNew         schema_too_new
     │   └── OwnerRetired         owner_retired
+    ├── NoResult
+    │   ├── TaskFailed           task_failed
+    │   ├── MessageCancelled     message_cancelled
+    │   ├── ResultGone           result_gone
+    │   ├── ResultInvalid        result_invalid
+    │   ├── ResultTooLarge       result_too_large
+    │   └── ResultTimeout        result_timeout (also a TimeoutError)
     ├── MessageNotFound          message_not_found
     └── LeaseLost                lease_lost
 
 Every sentence says what happened to the message and what to do. Codes never change; sentences may.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 
 class TenureError(Exception):
@@ -64,6 +77,18 @@ class BadTask(ConfigurationError):
     """A handler cannot be made a task as it is written."""
 
     code = "bad_task"
+
+
+class BadSchedule(ConfigurationError):
+    """A schedule names no moment, or cannot be understood; it was not registered."""
+
+    code = "bad_schedule"
+
+
+class BadMiddleware(ConfigurationError):
+    """A function cannot be put around handlers as it is written."""
+
+    code = "bad_middleware"
 
 
 class StoreMissing(ConfigurationError):
@@ -124,6 +149,26 @@ class BadArgument(BadMessage):
     code = "bad_argument"
 
 
+class SyncInAsync(BadMessage):
+    """A blocking call was made in async code, where it would stop everything else; nothing was sent."""
+
+    code = "sync_in_async"
+
+
+class PartlySent(BadMessage):
+    """Some messages of a `submit_many` were refused; the others are sent."""
+
+    code = "partly_sent"
+
+    def __init__(self, message: str, handles: Sequence[Any], refusals: Mapping[int, TenureError]) -> None:
+        """Say what was refused."""
+        super().__init__(message)
+        #: In the order of the calls; None where one was refused.
+        self.handles = list(handles)
+        #: The error of each refused call, by its place.
+        self.refusals = dict(refusals)
+
+
 class BrokerError(TenureError):
     """The broker or its store answered with trouble."""
 
@@ -156,6 +201,12 @@ class StoreDamaged(BrokerError):
     code = "store_damaged"
 
 
+class StoreForeign(BrokerError):
+    """The file belongs to another program; it was left as it is."""
+
+    code = "store_foreign"
+
+
 class SchemaTooNew(BrokerError):
     """The store was written by a newer Tenure."""
 
@@ -166,6 +217,61 @@ class OwnerRetired(BrokerError):
     """The worker's boot was declared dead and its messages were returned; it must join again under a new nonce."""
 
     code = "owner_retired"
+
+
+class NoResult(TenureError):
+    """There is no result to give; the subclass says why."""
+
+    code = "no_result"
+
+
+class TaskFailed(NoResult):
+    """The task did not succeed: it is dead, and this is why.
+
+    `reason` is the code of its end (max_attempts, rejected, expired, crashed_alone …), `error` the name of the
+    exception's class where one was raised, and `remote_traceback` the traceback's text, also shown as a note.
+    """
+
+    code = "task_failed"
+
+    def __init__(self, message: str, *, reason: str = "", error: str = "", remote_traceback: str = "") -> None:
+        """Say why, and where."""
+        super().__init__(message)
+        self.reason = reason
+        self.error = error
+        self.remote_traceback = remote_traceback
+        if remote_traceback:
+            self.add_note(f"In the worker:\n{remote_traceback.rstrip()}")
+
+
+class MessageCancelled(NoResult):
+    """The message was cancelled, deleted or purged before it was completed."""
+
+    code = "message_cancelled"
+
+
+class ResultGone(NoResult):
+    """The message is completed, but its result was not kept."""
+
+    code = "result_gone"
+
+
+class ResultInvalid(NoResult):
+    """What the handler returned has no JSON form, or does not fit what the reader expects."""
+
+    code = "result_invalid"
+
+
+class ResultTooLarge(NoResult):
+    """What the handler returned is larger than results may be."""
+
+    code = "result_too_large"
+
+
+class ResultTimeout(NoResult, TimeoutError):
+    """The message was not finished in time. It goes on; ask again."""
+
+    code = "result_timeout"
 
 
 class MessageNotFound(TenureError):

@@ -28,6 +28,12 @@ class EventKind(StrEnum):
     OWNER_RETIRED = "owner_retired"
     REDRIVEN = "redriven"
     DELETED = "deleted"
+    CANCELLED = "cancelled"
+    PURGED = "purged"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    TICKED = "ticked"
+    FORGOTTEN = "forgotten"
     LOOP_BLOCKED = "loop_blocked"
 
 

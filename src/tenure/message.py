@@ -54,6 +54,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults
     body: msgspec.Raw
     priority: int = DEFAULT_PRIORITY
     key: str | None = None
+    #: While a message with this word waits (ready or delayed), another one for the same queue and task is not stored.
+    unique: str | None = None
     client: str | None = None
     correlation_id: str | None = None
     parent_id: str | None = None
@@ -69,6 +71,8 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 
     message: Message
     delay_seconds: float = 0.0
+    #: For `Message.unique`: only a waiting message that was sent within so many seconds stands for it. None: any.
+    unique_seconds: float | None = None
 
 
 class Counters(msgspec.Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
     """How one run of the message ended, for its history. `at` is wall time."""
 
     at: float
-    #: failed, crashed, lost, dead, redriven
+    #: failed, crashed, lost, given_back, dead, redriven, cancelled
     how: str
     owner: str | None = None
     reason: Reason | None = None
@@ -51,3 +51,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
     #: Oldest first, bounded; kept over a redrive.
     history: tuple[Ending, ...] = ()
+
+    @property
+    def attempt(self) -> int:
+        """Number of the run that is under way, or of the last one; 0: it has not run yet."""
+        return self.counters.attempts + (self.state in (MessageState.LEASED, MessageState.COMPLETED))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing more will happen to it by itself."""
+        return self.state in _FINISHED
+
+
+_FINISHED = frozenset({MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED})

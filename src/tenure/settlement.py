@@ -64,10 +64,11 @@ class Nack(msgspec.Struct, frozen=True, gc=False):
 
 
 class GiveBack(msgspec.Struct, frozen=True, gc=False):
-    """Not run: lend it again after a delay, counting nothing."""
+    """Not run: lend it again after a delay, counting nothing. A reason is kept in its history."""
 
     lease: Lease
     delay_seconds: float = 0.0
+    reason: Reason | None = None
 
 
 class DeadLetter(msgspec.Struct, frozen=True, gc=False):

@@ -1,11 +1,12 @@
-"""The state ports: four small things that a worker must remember outside itself.
+"""The state ports: five small things that a worker must remember outside itself.
 
     Ledger   who may run a keyed message, and what is done
     Records  status, progress and checkpoint of a message
     Roster   which workers are alive
     Journal  events, kept in order, for replay
+    Board    what operators and schedules tell every worker
 
-One URL names the place for all four (`State`). Implemented by `adapters/<vendor>/`; held to their word
+One URL names the place for all five (`State`). Implemented by `adapters/<vendor>/`; held to their word
 by `tenure.testing.conformance`.
 """
 
@@ -15,6 +16,7 @@ from typing import Protocol
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
+from tenure.notice import Notices, Pause, Tick
 from tenure.owner import DeadOwner, Owner
 from tenure.record import Progress, Record
 
@@ -104,6 +106,13 @@ class Journal(Protocol):
         """The next events after place `after`, oldest first."""
         ...
 
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Events of one message, oldest first: its own, and those whose `data["ids"]` names it.
+
+        `since` (wall time) may be used to look at less; earlier events need not be found.
+        """
+        ...
+
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
         ...
@@ -113,8 +122,36 @@ class Journal(Protocol):
         ...
 
 
+class Board(Protocol):
+    """What operators and schedules tell every worker. Workers read it once a second."""
+
+    async def read(self) -> Notices:
+        """Everything a worker must know."""
+        ...
+
+    async def pause(self, pause: Pause) -> bool:
+        """Ask workers to lease nothing from a queue. False: it was paused already; the first pause stands."""
+        ...
+
+    async def resume(self, queue: str) -> bool:
+        """Let workers lease again. False: it was not paused."""
+        ...
+
+    async def tick(self, tick: Tick) -> bool:
+        """Note the newest tick of a schedule. False: one as new was noted before, and stands."""
+        ...
+
+    async def ticks(self) -> list[Tick]:
+        """The newest tick of every schedule, by name."""
+        ...
+
+    async def forget(self, schedule: str) -> bool:
+        """Forget a schedule that is no more. False: it was not known."""
+        ...
+
+
 class State(Protocol):
-    """The four ports behind one URL."""
+    """The five ports behind one URL."""
 
     @property
     def ledger(self) -> Ledger:
@@ -134,6 +171,11 @@ class State(Protocol):
     @property
     def journal(self) -> Journal:
         """Events."""
+        ...
+
+    @property
+    def board(self) -> Board:
+        """What operators and schedules say."""
         ...
 
     async def open(self) -> None:

@@ -41,6 +41,8 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
     text: str
     #: The traceback, shortened; empty where there is none.
     traceback: str = ""
+    #: The class of the error that the handler raised; empty where there was none.
+    error: str = ""
 
 
 class Completed(msgspec.Struct, frozen=True, gc=False):

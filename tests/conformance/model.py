@@ -39,6 +39,10 @@ class Entry:
         """Whether this lease still counts."""
         return self.state == LEASED and (self.owner, self.fence) == (lease.owner, lease.fence)
 
+    def is_due(self, now: float) -> bool:
+        """Whether its delay is over, though nobody may have looked."""
+        return self.state == DELAYED and self.due <= now
+
     def put_back(self, now: float, delay: float = 0.0) -> None:
         """Into its queue again."""
         self.state, self.due = (DELAYED, now + delay) if delay else (READY, 0.0)
@@ -61,12 +65,11 @@ class Model:
         self.interval = interval
         self.last_sweep: float | None = None
         self.highest_fence = 0
+        self.cancels = 0
 
     def leasable(self, now: float) -> set[str]:
         """What may be lent now."""
-        return {
-            id for id, one in self.entries.items() if one.state == READY or (one.state == DELAYED and one.due <= now)
-        }
+        return {id for id, one in self.entries.items() if one.state == READY or one.is_due(now)}
 
     def unfinished(self) -> int:
         """How many messages are still to be done."""
@@ -100,6 +103,26 @@ class Model:
             entry.attempts += 1
             entry.endings.append("dead")
             entry.finish(DEAD)
+
+    def delete(self, id: str) -> bool:
+        """Only what nobody holds is removed."""
+        entry = self.entries[id]
+        if entry.state not in {READY, DELAYED, DEAD}:
+            return False
+        entry.endings.append("cancelled")
+        entry.finish(CANCELLED)
+        return True
+
+    def cancel(self, id: str) -> MessageState | None:
+        """Whoever holds it; the state in which it was met."""
+        entry = self.entries[id]
+        met = entry.state
+        if met not in {READY, DELAYED, LEASED}:
+            return None
+        self.cancels += met == LEASED
+        entry.endings.append("cancelled")
+        entry.finish(CANCELLED)
+        return met
 
     def held_by(self, owner: str) -> set[str]:
         """What `owner` holds."""

@@ -22,7 +22,7 @@ from tenure.lease import Lease, LeaseState
 from tenure.message import Message, MessageState
 from tenure.owner import Owner
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
-from tenure.testing.faulty import Fault, HonestBroker, lending, returning, sending, settling, touching
+from tenure.testing.faulty import Fault, HonestBroker, cancelling, lending, returning, sending, settling, touching
 from tenure.testing.harness import BROKEN, QUEUE, Harness
 from tenure.testing.virtual import VirtualLoop
 
@@ -37,7 +37,8 @@ CROWD = 6
 picks = st.integers(min_value=0, max_value=1000)
 delays = st.sampled_from([0.0, 0.0, 5.0, 20.0])
 leases = st.sampled_from([10.0, 30.0])
-ways = st.sampled_from(["ack", "nack", "give_back", "dead_letter"])
+WAYS = ["ack", "nack", "give_back", "dead_letter"]
+ways = st.sampled_from(WAYS)
 
 
 class BrokerMachine(RuleBasedStateMachine):
@@ -148,7 +149,10 @@ class BrokerMachine(RuleBasedStateMachine):
     @rule(how=ways, pick=picks, held=st.booleans(), delay=delays)
     def settle(self, how: str, pick: int, held: bool, delay: float) -> None:
         """The holder settles, or one that was the holder once."""
-        lease = self.lease_at(pick, held=held)
+        self.bring_back(how, self.lease_at(pick, held=held), delay)
+
+    def bring_back(self, how: str, lease: Lease, delay: float) -> None:
+        """Compare what a holder is told, and what comes of it."""
         stale = self.model.stale(lease)
         settlements, outcome = self.run(self._settle(how, lease, delay))
         assert [one.outcome for one in settlements] == [stale or outcome]
@@ -166,17 +170,34 @@ class BrokerMachine(RuleBasedStateMachine):
             case _:
                 return await self.broker.dead_letter([DeadLetter(lease, BROKEN, counted=True)]), Outcome.DEAD
 
-    @rule(chosen=st.lists(picks, min_size=1, max_size=3), redriving=st.booleans())
-    def operate(self, chosen: list[int], redriving: bool) -> None:
-        """Only the dead are redriven; only what nobody holds is deleted."""
+    @rule(chosen=st.lists(picks, min_size=1, max_size=3), verb=st.sampled_from(["redrive", "delete", "cancel"]))
+    def operate(self, chosen: list[int], verb: str) -> None:
+        """Only the dead are redriven; only what nobody holds is deleted; whatever is on its way is cancelled."""
         ids = self.ids_at(chosen)
+        match verb:
+            case "redrive":
+                self.redrive(ids)
+            case "delete":
+                assert self.run(self.broker.delete(ids[:1])) == [id for id in ids[:1] if self.model.delete(id)]
+            case _:
+                # One of them held, if any is; and its holder does not know yet.
+                lease = self.lease_at(chosen[0], held=True)
+                self.cancel(list(dict.fromkeys([lease.id, *ids[:1]])))
+                self.bring_back(WAYS[chosen[-1] % len(WAYS)], lease, 0.0)
+
+    def cancel(self, ids: list[str]) -> None:
+        """Each twice, as after a lost reply. A due message may or may not have been promoted yet."""
+        due = [self.model.entries[id].is_due(self.now) for id in ids]
+        expected = [self.model.cancel(id) for id in ids]
+        answers = self.run(self.broker.cancel([*ids, *ids]))
+        met, again = answers[: len(ids)], answers[len(ids) :]
+        for told, state, was_due in zip(met, expected, due, strict=True):
+            assert told == state or (was_due and told == READY)
+        assert again == [None] * len(ids)
+
+    def redrive(self, ids: list[str]) -> None:
+        """The dead alone."""
         entries = self.model.entries
-        if not redriving:
-            free = [id for id in ids[:1] if entries[id].state in {READY, DELAYED, DEAD}]
-            assert self.run(self.broker.delete(ids[:1])) == free
-            for id in free:
-                entries[id].finish(CANCELLED)
-            return
         dead = [id for id in ids if entries[id].state == DEAD]
         assert self.run(self.broker.redrive(ids)) == dead
         for id in dead:
@@ -233,8 +254,7 @@ class BrokerMachine(RuleBasedStateMachine):
                 assert not self.harness.traits.settles_exactly_once
                 continue
             # A due message may or may not have been promoted yet.
-            is_due = entry.state == DELAYED and entry.due <= self.now
-            assert record.state == entry.state or (is_due and record.state == READY)
+            assert record.state == entry.state or (entry.is_due(self.now) and record.state == READY)
             assert (record.owner, record.fence) == (entry.owner, entry.fence)
             assert record.counters == entry.counters
             if entry.state == LEASED:
@@ -260,6 +280,11 @@ class BrokerMachine(RuleBasedStateMachine):
         counted = msgspec.structs.asdict(depth)
         for state in (READY, DELAYED, LEASED, DEAD):
             assert counted[state] == list(found.values()).count(state)
+
+    @invariant()
+    def every_cancelled_lease_is_counted(self) -> None:
+        """So that its holder hears of it."""
+        assert self.run(self.harness.state.board.read()).cancels == self.model.cancels
 
     @invariant()
     def everybody_holds_what_the_model_says(self) -> None:
@@ -311,6 +336,9 @@ TestSqlite = _machine(SqliteHarness, 30)
         settling.StaleAckDeletes,
         settling.CountsGiveBacks,
         settling.ForgetsAttempts,
+        cancelling.CancelSparesTheHeld,
+        cancelling.AcksWhatWasCancelled,
+        cancelling.CancelIsNotCounted,
         touching.TouchShortens,
         touching.TouchAdds,
         returning.IgnoresGrace,

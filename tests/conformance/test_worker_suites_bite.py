@@ -9,11 +9,14 @@ import pytest
 
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease
-from tenure.runtime import delivery, handling, heartbeat, intake, judging
+from tenure.runtime import delivery, handling, heartbeat, judging, strangers
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.handling import Handling
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.intake import Intake
+from tenure.runtime.noticing import Noticing
+from tenure.runtime.path import Path
+from tenure.runtime.quota import Quotas
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
 from tenure.runtime.sweeper import Sweeper
@@ -140,8 +143,9 @@ def _leases_for_all_slots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _completes_what_it_was_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     def hurried(self: Worker) -> None:
-        for one in list(self._handling.running):
-            self._handling.end(one, Completed(b"null"))
+        handling = self._path.handling
+        for one in list(handling.running):
+            handling.end(one, Completed(b"null"))
         self._stop_asked.set()
 
     monkeypatch.setattr(Worker, "ask_to_stop", hurried)
@@ -171,14 +175,14 @@ FAULTS = {
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
     "does not beat": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1e9), "Holding"),
     "beats too much": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1.0), "Completing"),
-    "ignores lost leases": Fault(_replace(Worker, "_end_lost", _does_nothing), "Holding"),
+    "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),
     "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
     "ignores max_hold": Fault(_replace(heartbeat, "_max_hold", lambda _delivery: float("inf")), "Failing"),
     "never gives up": Fault(
         _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
     "deletes what failed": Fault(_deletes_what_failed, "Failing"),
-    "puts unknown tasks aside at once": Fault(_replace(intake, "MAX_UNKNOWN", 1), "Failing"),
+    "puts unknown tasks aside at once": Fault(_replace(strangers, "MAX_UNKNOWN", 1), "Failing"),
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
@@ -188,6 +192,9 @@ FAULTS = {
         _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "Contexts"
     ),
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
+    "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
+    "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
+    "ignores the limit of a task": Fault(_replace(Quotas, "enter", _does_nothing), "Operating"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

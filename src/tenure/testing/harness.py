@@ -234,9 +234,11 @@ class Harness(ABC):
         raw = msgspec.Raw(msgspec.json.encode({"to": "ada"} if body is None else body))
         return Message(body=raw, **(usual | fields))
 
-    async def send(self, *messages: Message, delay_seconds: float = 0.0) -> list[Sent]:
+    async def send(
+        self, *messages: Message, delay_seconds: float = 0.0, unique_seconds: float | None = None
+    ) -> list[Sent]:
         """Send, in one call."""
-        return await self.broker.send([Outgoing(message, delay_seconds) for message in messages])
+        return await self.broker.send([Outgoing(message, delay_seconds, unique_seconds) for message in messages])
 
     async def put(self, *, delay_seconds: float = 0.0, **fields: Any) -> Message:
         """Make one message and send it; it must be taken."""

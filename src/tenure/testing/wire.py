@@ -20,7 +20,7 @@ from tenure.state import State
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 
 #: What a worker says by the clock, whatever it runs; no crash points are counted there.
-_NOT_COUNTED = ("broker.wait", "broker.sweep", "roster.*", "journal.*")
+_NOT_COUNTED = ("broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*")
 
 
 class Wire:
@@ -148,10 +148,18 @@ class _BrokerEnd(_End):
 
 class _StateEnd:
     def __init__(self, wire: Wire, inner: State) -> None:
+        self._inner = inner
         self.ledger = _End(wire, "ledger", inner.ledger)
         self.records = _End(wire, "records", inner.records)
         self.roster = _End(wire, "roster", inner.roster)
         self.journal = _End(wire, "journal", inner.journal)
+        self.board = _End(wire, "board", inner.board)
+
+    async def open(self) -> None:
+        await self._inner.open()
+
+    async def close(self) -> None:
+        await self._inner.close()
 
     def twin(self) -> "_StateEnd":
         return self

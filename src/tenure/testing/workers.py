@@ -7,14 +7,19 @@ Used by `tenure.testing.conformance.worker`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, ClassVar, Self, Unpack, cast, overload
+from typing import Any, ClassVar, NoReturn, Self, Unpack, cast, overload
+
+import msgspec
 
 from tenure.call import Call, Options, outgoing
 from tenure.errors import ConfigurationError
-from tenure.handle import Handle
+from tenure.handle import Asker, Handle, Read
 from tenure.message import MessageState, new_id
+from tenure.middleware import Middlewares
 from tenure.record import Record
 from tenure.runtime.children import Children
 from tenure.runtime.locating import Locator
@@ -27,6 +32,8 @@ from tenure.testing.wire import Wire
 LOOK_SECONDS = (0.1, 1.0)
 #: Longer than any test's work should take, in virtual seconds.
 PATIENCE = 600.0
+#: Of every task on a stage, in bytes.
+RESULT_LIMIT = 65_536
 
 _ENDED = frozenset({MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED})
 
@@ -56,6 +63,8 @@ class Stage:
         self.harness = harness
         self.queue = queue
         self.tasks: dict[str, Task[..., Any]] = {}
+        #: As that of an app.
+        self.middleware = Middlewares()
         #: What happened, in order: whatever a handler or a test notes, and every word that was carried out.
         self.trace: list[str] = []
         self._actors: list[Actor] = []
@@ -86,7 +95,9 @@ class Stage:
 
     def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
         harness = self.harness
-        policy = policy_from(options, max_attempts=harness.max_attempts, lease_seconds=harness.lease_seconds)
+        policy = policy_from(
+            options, max_attempts=harness.max_attempts, lease_seconds=harness.lease_seconds, result_limit=RESULT_LIMIT
+        )
         name = options.get("name") or function.__name__
         queue = options.get("queue") or self.queue
         task: Task[..., Any] = Task(self, function, name, queue, policy, options.get("runs_in"))
@@ -103,11 +114,23 @@ class Stage:
         out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
         (sent,) = await self.harness.broker.send([out])
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
-        return Handle(self, sent.id, duplicate=sent.duplicate)
+        return Handle(cast("Asker", self), sent.id, msgspec.json.decode, duplicate=sent.duplicate)
+
+    def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
+        """What a task needs of its app."""
+        return Handle(cast("Asker", self), id, read or msgspec.json.decode)
 
     async def record(self, id: str) -> Record | None:
         """What a handle needs of its app."""
         return await self.harness.state.records.get(id)
+
+    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
+        """No stage is sync."""
+        raise NotImplementedError
+
+    def enter_lifespan(self) -> AbstractAsyncContextManager[None]:
+        """A stage has none."""
+        return contextlib.nullcontext()
 
     # --- workers ----------------------------------------------------------------------------------------
 
@@ -118,7 +141,7 @@ class Stage:
     async def start(
         self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
         tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
-        children: Callable[..., Any] | None = None,
+        children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (),
     ) -> Actor:  # fmt: skip
         """A worker that leases from now on, for all tasks of the stage or only for `tasks`."""
         wire = wire or self.wire()
@@ -133,7 +156,8 @@ class Stage:
         )
         worker = self.worker_type(
             wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,
-            opening=_is_open, locate=_nowhere, children=cast("Callable[..., Children]", children or Children),
+            opening=_is_open, locate=_nowhere, schedules=lambda: schedules,
+            children=cast("Callable[..., Children]", children or Children),
         )  # fmt: skip
         await worker.start()
         actor = Actor(worker, wire)

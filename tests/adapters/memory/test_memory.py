@@ -394,6 +394,7 @@ async def test_not_exact_knows_neither_results_nor_keys_nor_handoffs() -> None:
     broker, state = connect(exact=False)
     assert not broker.traits.settles_exactly_once
     assert not broker.traits.keys_at_send
+    assert not broker.traits.unique_at_send
     await put(broker, "a", "b", key="k")
     leases = await broker.lease(asking())
     assert [lease.id for lease in leases] == ["a", "b"]
@@ -514,6 +515,20 @@ async def test_delete_cancels_what_nobody_holds() -> None:
     assert record.state is MessageState.CANCELLED
     assert (await broker.send([Outgoing(message("b"))]))[0].duplicate
     assert await broker.lease(asking()) == []
+
+
+async def test_not_exact_does_not_know_what_waits() -> None:
+    broker, _ = connect(exact=False)
+    await put(broker, "a", "b", unique="u")
+    assert [lease.id for lease in await broker.lease(asking())] == ["a", "b"]
+
+
+async def test_nothing_is_remembered_of_a_unique_message_that_no_longer_waits() -> None:
+    broker, _ = connect()
+    await put(broker, "a", "b", unique="u")
+    assert list(broker._store.uniques) == [("q", "t", "u")]
+    await broker.cancel([(await take(broker)).id])
+    assert not broker._store.uniques
 
 
 async def test_browse_pages_in_order_of_arrival_and_depth_counts(virtual_clock: VirtualClock) -> None:

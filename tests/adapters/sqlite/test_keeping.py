@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tenure.adapters.sqlite import journal as journal_module
 from tenure.adapters.sqlite import retention
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
@@ -69,6 +70,47 @@ async def test_events_of_two_processes_have_one_order(place: Place) -> None:
     read = await place.state.journal.read()
     assert [stored.seq for stored in read] == list(range(1, 21))
     assert [stored.event.task for stored in read] == [str(n) for n in range(10) for _ in range(2)]
+
+
+async def test_only_pages_that_name_the_message_are_decoded(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = place.state.journal
+    for n in range(20):
+        await journal.append(events(place, 5, message_id=f"m{n:02}"))
+    await journal.append([Event(EventKind.REDRIVEN, place.clock.wall(), data={"ids": ["m07", "m08"]})])
+    decoded: list[bytes] = []
+    decode = journal_module._decode
+
+    def noted(raw: bytes) -> list[Event]:
+        decoded.append(raw)
+        return decode(raw)
+
+    monkeypatch.setattr(journal_module, "_decode", noted)
+    assert [stored.seq for stored in await journal.about("m07")] == [36, 37, 38, 39, 40, 101]
+    assert len(decoded) == 2
+    assert [stored.seq for stored in await journal.about("m07", limit=2)] == [36, 37]
+    assert len(decoded) == 3
+    assert await journal.about("m7") == []
+    assert len(decoded) == 3
+
+
+async def test_pages_older_than_asked_for_are_not_looked_at(place: Place) -> None:
+    journal = place.state.journal
+    for _ in range(3):
+        await journal.append(events(place, 2, message_id="a"))
+        move(place.clock, 100.0)
+    now = place.clock.wall()
+    assert [stored.seq for stored in await journal.about("a", since=now - 100.0)] == [5, 6]
+    assert [stored.seq for stored in await journal.about("a", since=now - 100.5)] == [5, 6]
+    assert [stored.seq for stored in await journal.about("a", since=now - 200.0)] == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("id", ['say "a"', "Zoë/1", "back\\slash", "", "*", "%", "x\ny"])
+async def test_an_id_of_any_letters_is_found(place: Place, id: str) -> None:
+    journal = place.state.journal
+    event = Event(EventKind.DEAD, place.clock.wall(), message_id=id)
+    await journal.append([Event(EventKind.DEAD, 1.0, message_id="other"), event])
+    await journal.append([Event(EventKind.REDRIVEN, 1.0, data={"ids": ["other", id]})])
+    assert [stored.seq for stored in await journal.about(id)] == [2, 3]
 
 
 async def sweep(place: Place) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tenure.adapters.sqlite import connect, schema
+from tenure import assembly
+from tenure.adapters.sqlite import SqliteBroker, connect, schema
 from tenure.adapters.sqlite import store as store_module
-from tenure.errors import BadURL, SchemaTooNew, StoreDamaged, StoreUnwritable
+from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import BadURL, SchemaTooNew, StoreDamaged, StoreForeign, StoreUnwritable
 from tenure.message import MessageState
 
 from .place import Place, ended, line_of, start
@@ -37,7 +39,7 @@ async def test_a_database_of_another_program_is_refused_and_not_touched(tmp_path
     path = tmp_path / "theirs.db"
     execute(path, "CREATE TABLE recipes (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(StoreDamaged, match="another program"):
+    with pytest.raises(StoreForeign, match="another program"):
         await Place(path).broker.open()
     assert path.read_bytes() == before
 
@@ -120,6 +122,35 @@ def test_memory_is_not_a_file() -> None:
     for path in (":memory:", "", "file:q.db?mode=memory"):
         with pytest.raises(BadURL, match="memory://"):
             connect(path)
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("colour=blue", r"'colour' is not an option.*synchronous, busy_seconds, keep_seconds, body_limit"),
+        ("synchronous=FULL", r"synchronous cannot be 'FULL'.*full or normal"),
+        ("synchronous=", r"synchronous cannot be ''.*full or normal"),
+        ("busy_seconds=-1", r"busy_seconds cannot be '-1'.*seconds above 0"),
+        ("busy_seconds=10s", r"busy_seconds cannot be '10s'.*seconds above 0"),
+        ("keep_seconds=inf", r"keep_seconds cannot be 'inf'.*seconds above 0"),
+        ("keep_seconds=nan", r"keep_seconds cannot be 'nan'.*seconds above 0"),
+        ("body_limit=1.5", r"body_limit cannot be '1.5'.*bytes above 0"),
+        ("body_limit=0", r"body_limit cannot be '0'.*bytes above 0"),
+    ],
+)
+def test_a_bad_value_is_told_from_an_option_that_there_is_not(query: str, complaint: str) -> None:
+    with pytest.raises(BadURL, match=complaint) as caught:
+        assembly.connect(f"sqlite:///q.db?{query}", clock=SYSTEM_CLOCK)
+    assert ("is not an option" in str(caught.value)) == (query == "colour=blue")
+
+
+def test_options_in_a_url_are_used() -> None:
+    url = "sqlite:///q.db?synchronous=normal&busy_seconds=0.5&keep_seconds=60&body_limit=1000"
+    broker, _ = assembly.connect(url, clock=SYSTEM_CLOCK)
+    assert isinstance(broker, SqliteBroker)
+    options = broker._store.options
+    assert (options.synchronous, options.busy_seconds, options.keep_seconds) == ("normal", 0.5, 60.0)
+    assert broker.traits.body_limit == 1000
 
 
 async def test_a_link_and_its_target_are_the_same_store(tmp_path: Path) -> None:

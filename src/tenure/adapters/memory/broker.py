@@ -85,6 +85,11 @@ class MemoryBroker:
         async with self._store.step() as now:
             return operating.delete(self._store, ids, now)
 
+    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+        """Cancel messages, whoever holds them."""
+        async with self._store.step() as now:
+            return operating.cancel(self._store, ids, now)
+
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases."""
         async with self._store.step() as now:

@@ -14,6 +14,9 @@ from tenure.message import Counters, MessageState, Overrides
 from tenure.record import HISTORY_LIMIT, Ending, Progress
 from tenure.verdict import Reason
 
+#: Queue, task and the sender's word.
+Unique = tuple[str, str, str]
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Entry:
@@ -28,6 +31,8 @@ class Entry:
     scope: Scope
     #: Of the payload, where the message has a key. None: it has none.
     digest: str | None
+    #: While it waits, another message of this queue, task and word is not stored. None: it has no such word.
+    unique: Unique | None
     overrides: Overrides
     sent_at: float
     #: Dropped with the end of the message; a dead letter keeps it.

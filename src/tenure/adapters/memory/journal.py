@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import islice
 from operator import attrgetter
 
 from tenure.adapters.memory.store import Store
@@ -33,6 +34,16 @@ class MemoryJournal:
             start = bisect_right(self._store.events, after, key=attrgetter("seq"))
             return self._store.events[start : start + limit]
 
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """The first `limit` events of one message since `since`."""
+        async with self._store.step():
+            found = (
+                stored
+                for stored in self._store.events
+                if stored.event.at >= since and _is_about(stored.event, message_id)
+            )
+            return list(islice(found, limit))
+
     async def last(self) -> int:
         """The place of the newest event, pruned or not."""
         async with self._store.step():
@@ -45,3 +56,7 @@ class MemoryJournal:
             before = len(self._store.events)
             self._store.events = [stored for stored in self._store.events if stored.event.at >= oldest]
             return before - len(self._store.events)
+
+
+def _is_about(event: Event, message_id: str) -> bool:
+    return event.message_id == message_id or message_id in event.data.get("ids", ())

@@ -121,6 +121,13 @@ class KeyTable:
         if row.state is RowState.SENT or row.runner == id:
             self.drop(scope)
 
+    def cancel(self, scope: Scope, id: str) -> None:
+        """Message `id` is cancelled: whoever runs it has no claim any more, and its key may be sent again."""
+        row = self._rows.get(scope)
+        if row is not None and row.state is RowState.RUNNING and row.runner == id:
+            self.release(row)
+        self.free(scope, id)
+
     def drop(self, scope: Scope) -> None:
         """Forget the scope, whatever it is at."""
         row = self._rows.pop(scope, None)

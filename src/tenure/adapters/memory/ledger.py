@@ -9,6 +9,7 @@ from tenure.adapters.memory.keys import Row, RowState
 from tenure.adapters.memory.store import Store
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.errors import OwnerRetired
+from tenure.message import MessageState
 
 
 class MemoryLedger:
@@ -31,15 +32,27 @@ class MemoryLedger:
         known = self._store.keys.get(request.scope)
         if known is not None and known.digest != request.digest:
             return Conflict(known.id)
+        if known is None or self._is_free(known, now):
+            return Fresh(self._grant(request, now))
         row = self._store.keys.register(request.scope, request.id, request.digest)
         if row.state is RowState.DONE:
             return Done(row.result, row.handoffs)
-        if row.state is RowState.RUNNING and row.until >= now and row.owner not in self._store.members.banned:
-            return Running(row.owner, row.until - now)
+        return Running(row.owner, row.until - now)
+
+    def _is_free(self, row: Row, now: float) -> bool:
+        if row.state is RowState.RUNNING:
+            return row.until < now or row.owner in self._store.members.banned
+        return row.state is RowState.SENT
+
+    def _grant(self, request: ClaimRequest, now: float) -> Token:
         fence = self._store.next_fence()
         token = Token(request.scope, request.id, request.owner, fence, request.seconds)
-        self._store.keys.run(row, token, now + request.seconds)
-        return Fresh(token)
+        # One that was cancelled since it was lent is told as if it had claimed a moment before: its claim has ended,
+        # and the key, which may have been sent again, is not taken from anybody.
+        if not self._is_cancelled(request.id):
+            row = self._store.keys.register(request.scope, request.id, request.digest)
+            self._store.keys.run(row, token, now + request.seconds)
+        return token
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
         """Set each claim's end to now + `token.seconds`."""
@@ -63,6 +76,8 @@ class MemoryLedger:
         if row is not None:
             self._store.keys.release(row)
             return True
+        if self._is_cancelled(token.id):
+            return False
         # Repeated after a lost reply: still free, and nobody claimed in between.
         row = self._store.keys.get(token.scope)
         return row is None or (row.state is RowState.SENT and row.fence == token.fence)
@@ -92,3 +107,8 @@ class MemoryLedger:
         """The row that `token` is the claim on. None: it is no longer."""
         row = self._store.keys.get(token.scope)
         return row if row is not None and row.is_run_under(token) else None
+
+    def _is_cancelled(self, id: str) -> bool:
+        """Whether the message is known to be cancelled; its claim ended with it, whatever became of its key."""
+        entry = self._store.entries.get(id)
+        return entry is not None and entry.state is MessageState.CANCELLED

@@ -14,7 +14,7 @@ from tenure.message import MessageState
 from tenure.record import Record
 
 _COUNTED = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
-_ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
+ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
 
 def browse(store: Store, where: tuple[str, MessageState], *, limit: int, after: int, now: float) -> list[Browsed]:
@@ -82,7 +82,7 @@ def record(store: Store, id: str, now: float) -> Record | None:
             finished_at=done.finished_at,
             result=done.result or None,
         )
-    sealed = done is not None and done.scope == entry.scope and entry.state in _ON_ITS_WAY
+    sealed = done is not None and is_sealed(store, entry)
     return Record(
         id=id,
         queue=entry.queue,
@@ -100,6 +100,12 @@ def record(store: Store, id: str, now: float) -> Record | None:
         progress=entry.progress,
         history=tuple(entry.history),
     )
+
+
+def is_sealed(store: Store, entry: Entry) -> bool:
+    """Whether it is done by the ledger's word, though the broker still has to delete it."""
+    done = store.keys.done_for(entry.id)
+    return done is not None and done.scope == entry.scope and entry.state in ON_ITS_WAY
 
 
 def _deadline_in(entry: Entry, now: float) -> float | None:

@@ -1,6 +1,7 @@
-"""Operating: what people do to messages that nobody holds.
+"""Operating: what people do to messages.
 
-`redrive` sends dead letters back; `delete` cancels. Both are recorded.
+`redrive` sends dead letters back; `delete` removes what nobody holds; `cancel` takes messages back from whoever
+would run, or runs, them. All are recorded.
 """
 
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.looking import ON_ITS_WAY, is_sealed
 from tenure.adapters.memory.store import Store
 from tenure.claim import Scope
 from tenure.envelope import decode, encode
@@ -56,8 +58,31 @@ def delete(store: Store, ids: Sequence[str], now: float) -> list[str]:
             continue
         if store.traits.settles_exactly_once:
             store.keys.free(entry.scope, entry.id)
-        entry.finished_at = store.clock.wall()
-        entry.envelope, entry.progress, entry.checkpoint = b"", None, None
-        store.place(entry, MessageState.CANCELLED, now)
+        _remove(store, entry, now)
         removed.append(id)
     return removed
+
+
+def cancel(store: Store, ids: Sequence[str], now: float) -> list[MessageState | None]:
+    """Cancel messages, whoever holds them; the state in which each was met. None: there was nothing to cancel."""
+    return [_cancel(store, id, now) for id in ids]
+
+
+def _cancel(store: Store, id: str, now: float) -> MessageState | None:
+    entry = store.entries.get(id)
+    if entry is None or entry.state not in ON_ITS_WAY or is_sealed(store, entry):
+        return None
+    met = entry.state
+    # In both shapes: the one who is told of it later must find its claim ended too.
+    store.keys.cancel(entry.scope, entry.id)
+    store.cancels += met is MessageState.LEASED
+    _remove(store, entry, now)
+    return met
+
+
+def _remove(store: Store, entry: Entry, now: float) -> None:
+    """Its record stays, and tells when it was cancelled and who held it."""
+    entry.finished_at = store.clock.wall()
+    entry.history.append(Ending(entry.finished_at, "cancelled", entry.owner))
+    entry.envelope, entry.progress, entry.checkpoint = b"", None, None
+    store.place(entry, MessageState.CANCELLED, now)

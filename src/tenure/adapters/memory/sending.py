@@ -1,12 +1,14 @@
 """Sending: a message comes in, once.
 
-Known by its id, or by its key and payload: nothing new is stored. Also used by `settling.py` for hand-offs.
-Next on the path: `lending.py`.
+Known by its id, or by its key and payload, or one that is to be unique waits: nothing new is stored. Also used
+by `settling.py` for hand-offs. Next on the path: `lending.py`.
 """
 
+import math
 from collections.abc import Sequence
+from operator import attrgetter
 
-from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.entry import Entry, Unique
 from tenure.adapters.memory.store import Store
 from tenure.adapters.memory.traits import clamped_delay, level_of
 from tenure.broker import Sent
@@ -32,6 +34,11 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
         known = _look_at_key(store, message)
         if known is not None:
             return known
+    waiting = _find_waiting(store, outgoing)
+    if waiting is not None:
+        return Sent(waiting.id, duplicate=True)
+    # Only now: what is not stored takes no key.
+    if message.key is not None and store.traits.keys_at_send:
         store.keys.register(Scope.of(message), message.id, digest(message))
     store.add(_entry(store, outgoing, envelope, now))
     return Sent(message.id)
@@ -61,6 +68,28 @@ def _look_at_key(store: Store, message: Message) -> Sent | None:
     return Sent(message.id, refusal=_key_conflict(message, row.id))
 
 
+def _find_waiting(store: Store, outgoing: Outgoing) -> Entry | None:
+    """The message that stands for this one: it waits, was sent within the window, and came first. None: store it."""
+    unique = _unique(store, outgoing.message)
+    if unique is None:
+        return None
+    seconds = outgoing.unique_seconds
+    oldest = -math.inf if seconds is None else _sent_at(store, outgoing.message) - seconds
+    waiting = (entry for entry in store.uniques.get(unique, {}).values() if entry.sent_at >= oldest)
+    return min(waiting, key=attrgetter("seq"), default=None)
+
+
+def _unique(store: Store, message: Message) -> Unique | None:
+    """By what it is to be unique. None: by nothing, or this broker does not look."""
+    if message.unique is None or not store.traits.unique_at_send:
+        return None
+    return message.queue, message.task, message.unique
+
+
+def _sent_at(store: Store, message: Message) -> float:
+    return message.sent_at or store.clock.wall()
+
+
 def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Entry:
     message = outgoing.message
     delay = clamped_delay(store.traits, outgoing.delay_seconds)
@@ -72,8 +101,9 @@ def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Ent
         level=level_of(store.traits, message),
         scope=Scope.of(message),
         digest=None if message.key is None else digest(message),
+        unique=_unique(store, message),
         overrides=message.overrides,
-        sent_at=message.sent_at or store.clock.wall(),
+        sent_at=_sent_at(store, message),
         envelope=envelope,
         state=MessageState.DELAYED if delay > 0 else MessageState.READY,
         due=now + delay,

@@ -72,7 +72,10 @@ def nack(store: Store, entry: Entry, word: Nack, now: float) -> Outcome:
 
 
 def give_back(store: Store, entry: Entry, word: GiveBack, now: float) -> Outcome:
-    """Not run: nothing is counted, and it comes back after its delay."""
+    """Not run: nothing is counted, and it comes back after its delay. A reason is kept."""
+    if word.reason is not None:
+        entry.reason = word.reason
+        entry.history.append(Ending(store.clock.wall(), "given_back", entry.owner, word.reason))
     put_back(store, entry, word.delay_seconds, now)
     return Outcome.RETURNED
 

@@ -1,5 +1,6 @@
 """The state ports on the store, and three ways for tests to let things go wrong."""
 
+from tenure.adapters.memory.board import MemoryBoard
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.journal import MemoryJournal
 from tenure.adapters.memory.ledger import MemoryLedger
@@ -11,7 +12,7 @@ from tenure.message import MessageState
 
 
 class MemoryState:
-    """Ledger, records, roster and journal of one store."""
+    """Ledger, records, roster, journal and board of one store."""
 
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""
@@ -20,6 +21,7 @@ class MemoryState:
         self._records = MemoryRecords(store)
         self._roster = MemoryRoster(store)
         self._journal = MemoryJournal(store)
+        self._board = MemoryBoard(store)
 
     @property
     def ledger(self) -> MemoryLedger:
@@ -40,6 +42,11 @@ class MemoryState:
     def journal(self) -> MemoryJournal:
         """Events."""
         return self._journal
+
+    @property
+    def board(self) -> MemoryBoard:
+        """What operators and schedules say."""
+        return self._board
 
     async def open(self) -> None:
         """Nothing to connect to."""

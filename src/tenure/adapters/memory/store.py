@@ -12,7 +12,7 @@ from collections import defaultdict
 from types import TracebackType
 
 from tenure.adapters.memory.agenda import Agenda
-from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.entry import Entry, Unique
 from tenure.adapters.memory.keys import KeyTable
 from tenure.adapters.memory.retention import PROMISED_SECONDS, Retention
 from tenure.adapters.memory.waiting import EARLY, Sleepers
@@ -20,8 +20,10 @@ from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.event import StoredEvent
 from tenure.message import MessageState
+from tenure.notice import Pause, Tick
 from tenure.owner import Owner
 
+WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
 FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
 
 
@@ -81,9 +83,15 @@ class Store:
         #: Lent without a deadline; the next sweep adopts them.
         self.undated: set[str] = set()
         self.keys = KeyTable(limit=keep_records, seconds=keep_seconds)
+        #: What waits (ready or delayed) with a word that is to be unique.
+        self.uniques: defaultdict[Unique, dict[str, Entry]] = defaultdict(dict)
         self.members = Members()
         self.events: list[StoredEvent] = []
         self.last_event = 0
+        self.pauses: dict[str, Pause] = {}
+        self.ticks: dict[str, Tick] = {}
+        #: How many leased messages were ever cancelled.
+        self.cancels = 0
         #: Monotonic. None: never swept.
         self.last_sweep: float | None = None
         self.sleepers = Sleepers()
@@ -171,6 +179,8 @@ class Store:
     def _enter(self, entry: Entry) -> None:
         line = self.line(entry.queue)
         line.by_state[entry.state][entry.id] = entry
+        if entry.unique is not None and entry.state in WAITING:
+            self.uniques[entry.unique][entry.id] = entry
         if entry.state is MessageState.READY:
             line.ready[entry.level].put(entry.id, (entry.seq,))
             self._stirred.add(entry.queue)
@@ -185,6 +195,10 @@ class Store:
         """Take the message out of every index of its state, and let go of what only that state has."""
         line = self.line(entry.queue)
         del line.by_state[entry.state][entry.id]
+        if entry.unique is not None and entry.state in WAITING:
+            del self.uniques[entry.unique][entry.id]
+            if not self.uniques[entry.unique]:
+                del self.uniques[entry.unique]
         if entry.state is MessageState.READY:
             line.ready[entry.level].remove(entry.id)
         elif entry.state is MessageState.DELAYED:

@@ -1,8 +1,8 @@
 """What the in-memory broker can do, in its two shapes.
 
-Exact: it settles exactly once, as SQLite and Redis do. Not exact: it knows neither results nor keys, as a
-cloud queue does, so that the worker must claim, seal and send the hand-offs itself. Tests may also set the
-limits of `CHANGEABLE`, to stand for a smaller broker; the broker then keeps to them.
+Exact: it settles exactly once, as SQLite and Redis do. Not exact: it knows neither results nor keys nor
+what waits, as a cloud queue does, so that the worker must claim, seal and send the hand-offs itself. Tests may
+also set the limits of `CHANGEABLE`, to stand for a smaller broker; the broker then keeps to them.
 """
 
 import msgspec
@@ -21,6 +21,7 @@ TRAITS = BrokerTraits(
     receipts_fence=True,
     settles_exactly_once=True,
     keys_at_send=True,
+    unique_at_send=True,
     lease_per_message=True,
     priority_levels=MAX_PRIORITY + 1,
     fairness=10,
@@ -43,7 +44,7 @@ def shaped(*, exact: bool, changes: dict[str, float | None]) -> BrokerTraits:
         allowed = ", ".join(sorted(CHANGEABLE))
         msg = f"the memory broker cannot change {', '.join(unknown)}; it can change {allowed}"
         raise BadSetting(msg)
-    traits = msgspec.structs.replace(TRAITS, settles_exactly_once=exact, keys_at_send=exact)
+    traits = msgspec.structs.replace(TRAITS, settles_exactly_once=exact, keys_at_send=exact, unique_at_send=exact)
     return msgspec.structs.replace(traits, **changes)
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from tenure.adapters.sqlite.broker import SqliteBroker
-from tenure.adapters.sqlite.options import Options
+from tenure.adapters.sqlite.options import Options, read_options
 from tenure.adapters.sqlite.state import SqliteState
 from tenure.adapters.sqlite.store import Store
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadURL
 
-__all__ = ["SqliteBroker", "SqliteState", "connect"]
+__all__ = ["SqliteBroker", "SqliteState", "connect", "read_options"]
 
 
 def connect(

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.sqlite import holding, lending, looking, removing, retention, returning, sending, settling
+from tenure.adapters.sqlite import (
+    cancelling,
+    holding,
+    lending,
+    looking,
+    redriving,
+    retention,
+    returning,
+    sending,
+    settling,
+)
 from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
@@ -41,6 +51,7 @@ class SqliteBroker:
             receipts_fence=True,
             settles_exactly_once=True,
             keys_at_send=True,
+            unique_at_send=True,
             lease_per_message=True,
             priority_levels=MAX_PRIORITY + 1,
             fairness=FAIRNESS,
@@ -127,11 +138,15 @@ class SqliteBroker:
 
     async def redrive(self, ids: Sequence[str]) -> list[str]:
         """Send dead letters back to their queue."""
-        return await self._store.write(lambda tx: removing.redrive(tx, ids))
+        return await self._store.write(lambda tx: redriving.redrive(tx, ids))
 
     async def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove messages that nobody holds."""
-        return await self._store.write(lambda tx: removing.delete(tx, ids))
+        return await self._store.write(lambda tx: cancelling.delete(tx, ids))
+
+    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+        """Take messages back, also from those who run them."""
+        return await self._store.write(lambda tx: cancelling.cancel(tx, ids))
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget a little of what is long finished."""

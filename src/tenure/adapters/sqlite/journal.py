@@ -36,6 +36,10 @@ class SqliteJournal:
         """The next events after place `after`, oldest first."""
         return await self._store.read(lambda view: _read(view, after, limit))
 
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Events of one message, oldest first."""
+        return await self._store.read(lambda view: _about(view, message_id, since, limit))
+
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
         return await self._store.read(_last)
@@ -71,6 +75,31 @@ def _read(view: View, after: int, limit: int) -> list[StoredEvent]:
             break
     pages.close()
     return events[:limit]
+
+
+def _about(view: View, message_id: str, since: float, limit: int) -> list[StoredEvent]:
+    """Only pages in whose bytes the id stands are decoded."""
+    # Without the quotes around it: those stand everywhere, and would slow the search down.
+    written = _encode(message_id)[1:-1]
+    pages = view.db.execute(
+        "SELECT last_seq, count, events FROM journal WHERE newest_at >= ? AND instr(events, ?) ORDER BY last_seq",
+        (since, written),
+    )
+    found: list[StoredEvent] = []
+    for last, count, raw in pages:
+        found += [
+            StoredEvent(place, event)
+            for place, event in enumerate(_decode(raw), last - count + 1)
+            if _is_about(event, message_id)
+        ]
+        if len(found) >= limit:
+            break
+    pages.close()
+    return found[:limit]
+
+
+def _is_about(event: Event, message_id: str) -> bool:
+    return event.message_id == message_id or message_id in event.data.get("ids", ())
 
 
 def _prune(tx: Transaction, horizon: float) -> int:

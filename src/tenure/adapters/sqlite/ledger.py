@@ -14,6 +14,7 @@ import msgspec
 from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.roster import refuse_banned
 from tenure.adapters.sqlite.sending import scope_text
+from tenure.adapters.sqlite.states import CANCELLED
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import Transaction
@@ -30,6 +31,7 @@ SELECT json_group_array(json_array(entry.key, state,
     owner IS json_extract(entry.value, '$[1]') AND fence IS json_extract(entry.value, '$[2]')))
 FROM json_each(?) AS entry CROSS JOIN claim ON scope = json_extract(entry.value, '$[0]')
 """
+_CANCELLED = f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND state = {CANCELLED}"
 #: In place of a state: the ledger does not know the scope.
 _NOT_THERE = ""
 
@@ -87,17 +89,21 @@ def _claim(tx: Transaction, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
     scopes = [scope_text(request.scope) for request in batch]
     (text,) = tx.db.execute(_ROWS, (listed(scopes),)).fetchone()
     rows = {row.scope: row for row in _rows.decode(text)}
+    gone = _cancelled(tx, [request.id for request in batch])
     answers: list[ClaimAnswer | None] = []
     started: list[tuple[str, ClaimRequest]] = []
     for scope, request in zip(scopes, batch, strict=True):
         answer = _look(tx, rows.get(scope), request)
         answers.append(answer)
-        if answer is None:
+        # One that was cancelled since it was lent is told as if it had claimed a moment before: its claim has ended,
+        # and the key, which may have been sent again, is taken from nobody.
+        if answer is None and request.id not in gone:
             started.append((scope, request))
             until = tx.now + micros(request.seconds)
             # A second request of the same batch finds the scope running.
             rows[scope] = Row(scope, request.id, request.digest, "running", request.owner, until, is_banned=0)
-    fence = _start(tx, started)
+    fence = tx.next_fence(batch[0].owner, "claim", 0.0) if None in answers else 0
+    _start(tx, started, fence)
     return [
         Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds)) if answer is None else answer
         for request, answer in zip(batch, answers, strict=True)
@@ -122,18 +128,14 @@ def _done(tx: Transaction, scope: str) -> Done:
     return Done(result or b"", _handoffs.decode(handoffs) if handoffs else ())
 
 
-def _start(tx: Transaction, started: Sequence[tuple[str, ClaimRequest]]) -> int:
+def _start(tx: Transaction, started: Sequence[tuple[str, ClaimRequest]], fence: int) -> None:
     """Running from now on, under a fence that is higher than every one before."""
-    if not started:
-        return 0
-    fence = tx.next_fence(started[0][1].owner, "claim", 0.0)
     rows = [
         (scope, request.id, request.digest, request.owner, tx.now + micros(request.seconds))
         for scope, request in started
     ]
     for piece in pieces(rows):
         tx.db.execute(_upsert(len(piece)), [fence, *(value for row in piece for value in row)])
-    return fence
 
 
 def _renew(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
@@ -144,8 +146,20 @@ def _renew(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
 
 def _release(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
     _change(tx, "state = 'sent', moment = entry.column4", tokens, [(tx.now,)] * len(tokens))
-    # Also true when it is said again: still free, or forgotten, and nobody claimed in between.
-    return [mine in ("sent", _NOT_THERE) for mine in _state_under(tx, tokens)]
+    states = _state_under(tx, tokens)
+    gone = _cancelled(tx, [token.id for token, mine in zip(tokens, states, strict=True) if mine == _NOT_THERE])
+    # Also true when it is said again: still free, or forgotten, and nobody claimed in between. But the claim on a
+    # message that was cancelled ended with it.
+    return [
+        mine == "sent" or (mine == _NOT_THERE and token.id not in gone)
+        for token, mine in zip(tokens, states, strict=True)
+    ]
+
+
+def _cancelled(tx: Transaction, ids: Sequence[str]) -> set[str]:
+    if not ids:
+        return set()
+    return {id for (id,) in tx.db.execute(_CANCELLED, (listed(ids),)).fetchall()}
 
 
 def _seal(tx: Transaction, batch: Sequence[Seal]) -> list[bool]:

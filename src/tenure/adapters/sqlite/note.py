@@ -1,7 +1,7 @@
 """Notes: what only few messages have, kept beside their row. History, progress and checkpoint.
 
 A bit on the message says that there is a note, so that all others never look for one. Used by `moving.py`,
-`settling.py`, `removing.py` and `records.py`.
+`settling.py`, `cancelling.py` and `records.py`.
 """
 
 from collections.abc import Sequence

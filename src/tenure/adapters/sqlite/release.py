@@ -1,7 +1,7 @@
 """What the broker's moves mean for keys and claims, in the same transaction.
 
 The ledger's own words are in `ledger.py`; this is the broker's side of the same table. Used by `moving.py`,
-`settling.py`, `removing.py` and `returning.py`.
+`settling.py`, `cancelling.py` and `returning.py`.
 """
 
 from collections.abc import Sequence

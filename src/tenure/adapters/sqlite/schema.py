@@ -2,7 +2,7 @@
 
 One row of `message` is the whole life of a message: what lies in a queue, who holds it, its record, and the
 memory of its id are the same row. Each row is in at most one of four partial indexes, by its state, and
-finished rows are in none.
+finished rows are in none. Those that may wait only once are in a fifth one while they wait.
 
 A row is made as large as it will be when it is leased, so that lending writes in place: in a full page, a row
 that grows splits the page, and that was half the cost of a lease. Hence states are numbers, `moment` is never
@@ -14,7 +14,7 @@ seconds and only shown. Used once, by `store.py`, when the file is opened.
 
 import sqlite3
 
-from tenure.errors import SchemaTooNew, StoreDamaged
+from tenure.errors import SchemaTooNew, StoreDamaged, StoreForeign
 
 #: "Tnur": lets `file` and other programs tell whose database it is.
 APPLICATION_ID = 0x546E7572
@@ -100,8 +100,29 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('message_cursor', 0), ('claim_cursor', 0);
 """
 
+_SECOND = """
+-- Message.unique. Empty for most, and never changed: so a row still keeps its size
+ALTER TABLE message ADD COLUMN uniqueness TEXT;
+CREATE INDEX message_unique ON message (queue, task, uniqueness, sent_at)
+    WHERE uniqueness IS NOT NULL AND state IN (0, 2);
+
+DROP VIEW messages;
+CREATE VIEW messages AS SELECT
+    seq, id, queue, task,
+    CASE state WHEN 0 THEN 'ready' WHEN 1 THEN 'leased' WHEN 2 THEN 'delayed' WHEN 3 THEN 'completed'
+               WHEN 4 THEN 'dead' ELSE 'cancelled' END AS state,
+    priority, uniqueness AS "unique", deliveries, attempts, crashes, lost, sent_at, finished_at,
+    CAST(reason AS TEXT) AS reason, CAST(envelope AS TEXT) AS envelope
+FROM message;
+
+CREATE TABLE pause (queue TEXT PRIMARY KEY, at REAL NOT NULL, by TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE tick (schedule TEXT PRIMARY KEY, at REAL NOT NULL, tick BLOB NOT NULL) WITHOUT ROWID;
+-- how many leased messages were ever cancelled
+INSERT INTO meta VALUES ('cancels', 0);
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 
 
 def check_library() -> None:
@@ -120,7 +141,7 @@ def check_owner(db: sqlite3.Connection, path: str, migrations: tuple[str, ...] =
     application, version, has_tables = _look(db)
     if application != APPLICATION_ID and (application or version or has_tables):
         msg = f"{path} is an SQLite database of another program; it was not changed. Give Tenure a file of its own"
-        raise StoreDamaged(msg)
+        raise StoreForeign(msg)
     if version > len(migrations):
         msg = (
             f"{path} was written by a newer Tenure (schema {version}, this one reads up to {len(migrations)}); "

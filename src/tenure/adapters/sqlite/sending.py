@@ -1,11 +1,13 @@
 """Sending: messages come in, once each.
 
 The id is remembered for as long as the record is kept, so a repeated send stores nothing new. A key is
-remembered in `claim` beside it. Run by `writer.py`; hand-offs of an ack come in here too (`settling.py`).
+remembered in `claim` beside it. Whether a message that may wait only once does wait is told by an index that
+holds nothing else (`uniqueness.py`). Run by `writer.py`; hand-offs of an ack come in here too (`settling.py`).
 """
 
 from collections.abc import Sequence
 from functools import cache
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +17,7 @@ from tenure.adapters.sqlite.many import listed, pieces
 from tenure.adapters.sqlite.states import DELAYED, KEYED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.uniqueness import Waiting
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
@@ -22,7 +25,7 @@ from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
 _PLAIN = ("id", "queue", "task", "priority", "sent_at", "envelope")
-_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts")
+_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts", "uniqueness")
 
 _encode_scope = msgspec.json.Encoder().encode
 _strings = msgspec.json.Decoder(list[str])
@@ -41,6 +44,7 @@ class Entry(msgspec.Struct):
     raw: bytes
     sent_at: float
     delay_seconds: float = 0.0
+    unique_seconds: float | None = None
     scope: str | None = None
     digest: str = ""
     refusal: Reason | None = None
@@ -50,7 +54,7 @@ class Parcel(NamedTuple):
     """A batch made ready before the lock is taken."""
 
     entries: list[Entry]
-    #: The values of each statement. None: there are keys or refusals, so each entry is looked at by itself.
+    #: The values of each statement. None: there are keys, refusals and the like, so each entry is looked at by itself.
     pieces: list[list[object]] | None
     queues: set[str]
 
@@ -62,13 +66,15 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
     for outgoing in batch:
         message = outgoing.message
         raw = envelope.encode(message)
-        entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds)
+        entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
         if len(raw) > body_limit:
             entry.refusal = _too_large(len(raw), body_limit)
             is_simple = False
         if message.key is not None:
             entry.scope = scope_text(Scope.of(message))
             entry.digest = digest(message)
+            is_simple = False
+        if message.unique is not None:
             is_simple = False
         entries.append(entry)
     queues = {entry.message.queue for entry in entries}
@@ -87,7 +93,7 @@ def store(tx: Transaction, parcel: Parcel) -> list[Sent]:
 
 
 def _store_piece(tx: Transaction, values: list[object], entries: Sequence[Entry]) -> list[Sent]:
-    """Messages whose keys are settled, in one statement."""
+    """Messages of which it is known that they are to be stored, unless their id is known; in one statement."""
     cursor = tx.db.execute(_insert(len(entries), len(values) // len(entries)), [tx.now, *values])
     if cursor.rowcount == len(entries):
         return [Sent(entry.message.id) for entry in entries]
@@ -111,13 +117,14 @@ def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: in
 
 
 def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
-    """With keys or refusals among them: first decide for each, then store what is new."""
+    """With keys, refusals and the like among them: first decide for each, then store what is new."""
     ids = _known_ids(tx, entries)
     keys = _known_keys(tx, entries)
+    waiting = Waiting(tx, [(entry.message, _since(entry)) for entry in entries if entry.message.unique is not None])
     answers: list[Sent] = []
     new: list[Entry] = []
     for entry in entries:
-        sent = _decide(entry, ids, keys)
+        sent = _decide(entry, ids, keys, waiting)
         answers.append(sent)
         if not sent.duplicate and sent.refusal is None:
             # A later entry of the same batch finds it as if it had been there before.
@@ -125,24 +132,31 @@ def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
             new.append(entry)
             if entry.scope is not None:
                 keys[entry.scope] = (sent.id, entry.digest)
+            waiting.add(entry.message, entry.sent_at)
     register_keys(tx, [(entry.scope, entry.message.id, entry.digest) for entry in new if entry.scope is not None])
     for piece in pieces(new):
         _store_piece(tx, _values(piece), piece)
     return answers
 
 
-def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]]) -> Sent:
+def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]], waiting: Waiting) -> Sent:
     id = entry.message.id
     if entry.refusal is not None:
         return Sent(id, refusal=entry.refusal)
     if id in ids:
         return Sent(id, duplicate=True)
     holder, payload = keys.get(entry.scope, ("", "")) if entry.scope is not None else ("", "")
-    if not holder:
-        return Sent(id)
-    if payload == entry.digest:
+    if holder and payload == entry.digest:
         return Sent(holder, duplicate=True)
-    return Sent(id, refusal=_conflict(entry.message, holder))
+    if holder:
+        return Sent(id, refusal=_conflict(entry.message, holder))
+    stand_in = waiting.stand_in(entry.message, _since(entry))
+    return Sent(id) if stand_in is None else Sent(stand_in, duplicate=True)
+
+
+def _since(entry: Entry) -> float:
+    """What waits and was sent before that does not stand for this one."""
+    return -inf if entry.unique_seconds is None else entry.sent_at - entry.unique_seconds
 
 
 def _known_ids(tx: Transaction, entries: Sequence[Entry]) -> set[str]:
@@ -153,12 +167,14 @@ def _known_ids(tx: Transaction, entries: Sequence[Entry]) -> set[str]:
 
 def _known_keys(tx: Transaction, entries: Sequence[Entry]) -> dict[str, tuple[str, str]]:
     """Message and payload that stand for each key."""
-    scopes = listed([entry.scope for entry in entries if entry.scope is not None])
+    scopes = [entry.scope for entry in entries if entry.scope is not None]
+    if not scopes:
+        return {}
     statement = (
         "SELECT json_group_array(json_array(scope, id, digest)) FROM claim"
         " WHERE scope IN (SELECT value FROM json_each(?))"
     )
-    rows = _keys.decode(tx.db.execute(statement, (scopes,)).fetchone()[0])
+    rows = _keys.decode(tx.db.execute(statement, (listed(scopes),)).fetchone()[0])
     return {scope: (id, payload) for scope, id, payload in rows}
 
 
@@ -195,7 +211,12 @@ def _values(entries: Sequence[Entry]) -> list[object]:
     values: list[object] = []
     for entry in entries:
         message = entry.message
-        if entry.delay_seconds > 0 or entry.scope is not None or message.overrides is not NO_OVERRIDES:
+        if (
+            entry.delay_seconds > 0
+            or entry.scope is not None
+            or message.unique is not None
+            or message.overrides is not NO_OVERRIDES
+        ):
             return [value for entry in entries for value in _full_row(entry)]
         priority = message.priority if 0 <= message.priority <= MAX_PRIORITY else _clamp(message.priority)
         values += (message.id, message.queue, message.task, priority, entry.sent_at, entry.raw)
@@ -217,6 +238,7 @@ def _full_row(entry: Entry) -> tuple[object, ...]:
         0 if entry.scope is None else KEYED,
         message.overrides.lease_seconds,
         message.overrides.max_attempts,
+        message.unique,
     )
 
 

@@ -83,7 +83,10 @@ def give_back(tx: Transaction, batch: Sequence[GiveBack]) -> list[Outcome]:
     """Not run: nothing used."""
 
     def unused(entry: GiveBack, held: Held) -> Move:
-        return Move(held, delay_seconds=entry.delay_seconds)
+        if entry.reason is None:
+            return Move(held, delay_seconds=entry.delay_seconds)
+        ending = Ending(tx.wall, "given_back", entry.lease.owner, entry.reason)
+        return Move(held, delay_seconds=entry.delay_seconds, reason=entry.reason, endings=(ending,))
 
     return _move_what_stands(tx, batch, unused, Outcome.RETURNED)
 

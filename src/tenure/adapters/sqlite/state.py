@@ -1,5 +1,6 @@
-"""The state on SQLite: the four ports over the store that the broker stands on too."""
+"""The state on SQLite: the five ports over the store that the broker stands on too."""
 
+from tenure.adapters.sqlite.board import SqliteBoard
 from tenure.adapters.sqlite.journal import SqliteJournal
 from tenure.adapters.sqlite.ledger import SqliteLedger
 from tenure.adapters.sqlite.records import SqliteRecords
@@ -8,7 +9,7 @@ from tenure.adapters.sqlite.store import Store
 
 
 class SqliteState:
-    """Ledger, records, roster and journal in one file."""
+    """Ledger, records, roster, journal and board in one file."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`, which the broker may share."""
@@ -17,6 +18,7 @@ class SqliteState:
         self._records = SqliteRecords(store)
         self._roster = SqliteRoster(store)
         self._journal = SqliteJournal(store)
+        self._board = SqliteBoard(store)
 
     @property
     def ledger(self) -> SqliteLedger:
@@ -37,6 +39,11 @@ class SqliteState:
     def journal(self) -> SqliteJournal:
         """Events."""
         return self._journal
+
+    @property
+    def board(self) -> SqliteBoard:
+        """What operators and schedules say."""
+        return self._board
 
     async def open(self) -> None:
         """Open the file, unless the broker has."""

@@ -1,7 +1,7 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   sixteen themes, from sending to crashing
-    state/    ledger, records, roster, journal
+    broker/   eighteen themes, from sending to crashing
+    state/    ledger, records, roster, journal, board
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
 
@@ -20,6 +20,7 @@ deliberately faulty brokers of `tenure.testing.faulty`.
 
 from tenure.testing.conformance.broker import (
     Browsing,
+    Cancelling,
     Clocks,
     Crashing,
     DeadLetters,
@@ -34,10 +35,11 @@ from tenure.testing.conformance.broker import (
     Sending,
     Settling,
     Touching,
+    Uniqueness,
     Waiting,
 )
 from tenure.testing.conformance.runner import Failure, Suite, list_tests, pytest_classes, run_suites
-from tenure.testing.conformance.state import Journal, Ledger, Records, Roster
+from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Roster
 
 #: In the order in which a message lives: a new adapter makes them pass from the top.
 BROKER_SUITES: tuple[Suite, ...] = (
@@ -51,15 +53,17 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Returning,
     Retiring,
     DeadLetters,
+    Cancelling,
     Browsing,
     Waiting,
     Keys,
+    Uniqueness,
     Clocks,
     Crashing,
     Durability,
 )
 
-STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal)
+STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal, Board)
 
 ALL_SUITES: tuple[Suite, ...] = BROKER_SUITES + STATE_SUITES
 

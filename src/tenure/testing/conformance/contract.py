@@ -17,6 +17,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Lending.test_each_lending_counts_one_delivery",
         "Settling.test_attempts_are_counted_over_many_failures",
         "Settling.test_giving_back_often_never_uses_an_attempt",
+        "Settling.test_a_reason_for_giving_back_is_kept_and_counts_nothing",
         "Retiring.test_crashing_again_and_again_never_uses_an_attempt",
         "DeadLetters.test_a_dead_letter_counts_an_attempt_only_if_it_ran",
     ),
@@ -157,6 +158,29 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "DeadLetters.test_a_redrive_keeps_the_history",
         "DeadLetters.test_a_history_keeps_the_latest_endings_oldest_first",
     ),
+    "cancel takes a message back in one step, whoever holds it": (
+        "Cancelling.test_a_held_message_is_taken_from_its_holder",
+        "Cancelling.test_each_is_answered_in_order_with_the_state_in_which_it_was_met",
+        "Cancelling.test_of_a_cancel_and_an_ack_at_once_one_wins",
+        "Cancelling.test_of_a_cancel_and_a_lease_at_once_nothing_stays_held",
+        "Cancelling.test_what_was_cancelled_is_never_revived",
+        "Crashing.test_stopped_in_the_middle_of_a_cancellation",
+    ),
+    "whoever held what was cancelled is told, and changes nothing more": (
+        "Cancelling.test_the_holder_is_told_by_its_next_touch",
+        "Cancelling.test_whatever_the_holder_says_too_late_changes_nothing",
+        "Cancelling.test_the_holder_can_no_longer_write_progress_or_checkpoint",
+        "Cancelling.test_the_claim_of_a_cancelled_message_ends",
+        "Cancelling.test_only_the_cancelling_of_a_held_message_is_counted_on_the_board",
+    ),
+    "done is done: cancel leaves it alone": (
+        "Cancelling.test_what_is_finished_dead_or_unknown_is_left_alone",
+        "Cancelling.test_what_is_sealed_is_done_though_it_is_still_held",
+    ),
+    "every removal is recorded": (
+        "Cancelling.test_the_record_tells_who_held_it_and_when",
+        "DeadLetters.test_the_record_of_a_deleted_message_tells_of_it",
+    ),
     "depth counts, or says that it cannot": (
         "Browsing.test_depth_counts_each_state_or_says_it_cannot",
         "Browsing.test_an_empty_queue_is_zero_deep_and_has_no_age",
@@ -201,6 +225,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Keys.test_a_dead_message_frees_its_key",
         "Keys.test_a_message_that_dies_in_a_sweep_frees_its_key",
         "Keys.test_a_cancelled_message_frees_its_key",
+        "Cancelling.test_a_cancelled_message_frees_its_key",
     ),
     "the scope of a key is queue, task, key and generation": (
         "Ledger.test_scopes_are_apart",
@@ -210,6 +235,30 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "the same key with another payload is a conflict": (
         "Keys.test_the_same_key_with_another_payload_is_refused",
         "Ledger.test_another_payload_under_a_done_key_is_a_conflict",
+    ),
+    "one that waits stands for the next with the same unique": (
+        "Uniqueness.test_while_one_waits_the_next_is_not_stored",
+        "Uniqueness.test_it_counts_within_its_queue_and_task",
+        "Uniqueness.test_within_one_batch_the_earlier_one_counts",
+        "Uniqueness.test_senders_at_once_store_one",
+        "Uniqueness.test_of_several_that_wait_the_oldest_stands_for_the_next",
+        "Uniqueness.test_hand_offs_go_the_same_way",
+    ),
+    "what is held or finished stands for nothing; what comes back does again": (
+        "Uniqueness.test_once_it_is_held_the_next_is_stored",
+        "Uniqueness.test_what_is_finished_does_not_count",
+        "Uniqueness.test_one_that_failed_waits_again",
+        "Uniqueness.test_one_that_was_redriven_waits_again",
+        "Uniqueness.test_one_that_comes_back_beside_another_is_not_lost",
+    ),
+    "unique counts within the sender's window": (
+        "Uniqueness.test_within_its_window_one_that_waits_stands_for_the_next",
+        "Uniqueness.test_outside_its_window_it_does_not",
+    ),
+    "size, then id, then key, then unique": (
+        "Uniqueness.test_what_is_refused_or_known_by_its_id_is_told_so_first",
+        "Uniqueness.test_a_key_is_looked_at_first",
+        "Uniqueness.test_one_that_is_not_stored_takes_no_key",
     ),
     "done is remembered for the ledger's window": ("Ledger.test_done_is_remembered_for_six_days",),
     "result and hand-offs commit with the ack": (
@@ -238,5 +287,18 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Records.test_a_checkpoint_outlives_a_redrive",
     ),
     "events are kept in one order, and replayed from any place": ("Journal",),
+    "the events of one message are found without reading all of them": (
+        "Journal.test_the_events_of_one_message_are_told_oldest_first",
+        "Journal.test_an_event_that_names_it_among_others_is_about_it_too",
+    ),
+    "the first pause stands until it is resumed, and is only a notice": (
+        "Board.test_the_first_pause_stands",
+        "Board.test_a_resumed_queue_is_no_longer_paused",
+        "Board.test_a_pause_is_a_notice_and_keeps_nobody_from_leasing",
+    ),
+    "of many with the same tick exactly one goes ahead, and ticks only move on": (
+        "Board.test_of_many_with_the_same_tick_one_may_send",
+        "Board.test_a_tick_that_is_not_newer_changes_nothing",
+    ),
     "what was acknowledged outlives the connection": ("Durability",),
 }

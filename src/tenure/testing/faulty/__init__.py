@@ -13,8 +13,21 @@ from typing import Any
 
 from tenure.broker import Broker
 from tenure.state import State
-from tenure.testing.faulty import dead_letters, ledger, lending, returning, sending, settling, state, touching
+from tenure.testing.faulty import (
+    board,
+    cancelling,
+    dead_letters,
+    ledger,
+    lending,
+    returning,
+    sending,
+    settling,
+    state,
+    touching,
+    uniqueness,
+)
 from tenure.testing.faulty.honest import (
+    HonestBoard,
     HonestBroker,
     HonestJournal,
     HonestLedger,
@@ -24,7 +37,7 @@ from tenure.testing.faulty.honest import (
 )
 from tenure.testing.virtual import VirtualClock
 
-Part = HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal
+Part = HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,8 @@ def _faults(*modules: Any) -> tuple[Fault, ...]:
 
 
 #: All of them, by theme.
-FAULTS: tuple[Fault, ...] = _faults(sending, lending, touching, settling, returning, dead_letters, ledger, state)
+FAULTS: tuple[Fault, ...] = _faults(
+    sending, uniqueness, lending, touching, settling, returning, dead_letters, cancelling, ledger, state, board
+)
 
 __all__ = ["FAULTS", "Fault", "HonestBroker", "HonestState"]

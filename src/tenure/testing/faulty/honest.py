@@ -13,10 +13,11 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
+from tenure.notice import Notices, Pause, Tick
 from tenure.owner import DeadOwner, Owner
 from tenure.record import Progress, Record
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
-from tenure.state import Journal, Ledger, Records, Roster, State
+from tenure.state import Board, Journal, Ledger, Records, Roster, State
 from tenure.testing.virtual import VirtualClock
 
 
@@ -92,6 +93,10 @@ class HonestBroker:
     async def delete(self, ids: Sequence[str]) -> list[str]:
         """Pass it on."""
         return await self.inner.delete(ids)
+
+    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+        """Pass it on."""
+        return await self.inner.cancel(ids)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Pass it on."""
@@ -221,6 +226,10 @@ class HonestJournal:
         """Pass it on."""
         return await self.inner.read(after, limit)
 
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Pass it on."""
+        return await self.inner.about(message_id, since=since, limit=limit)
+
     async def last(self) -> int:
         """Pass it on."""
         return await self.inner.last()
@@ -228,6 +237,41 @@ class HonestJournal:
     async def prune(self, older_than_seconds: float) -> int:
         """Pass it on."""
         return await self.inner.prune(older_than_seconds)
+
+
+class HonestBoard:
+    """Passes everything on to the state's board."""
+
+    caught_by: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Stand in front of `inner.board`."""
+        self.inner = inner.board
+        self.clock = clock
+
+    async def read(self) -> Notices:
+        """Pass it on."""
+        return await self.inner.read()
+
+    async def pause(self, pause: Pause) -> bool:
+        """Pass it on."""
+        return await self.inner.pause(pause)
+
+    async def resume(self, queue: str) -> bool:
+        """Pass it on."""
+        return await self.inner.resume(queue)
+
+    async def tick(self, tick: Tick) -> bool:
+        """Pass it on."""
+        return await self.inner.tick(tick)
+
+    async def ticks(self) -> list[Tick]:
+        """Pass it on."""
+        return await self.inner.ticks()
+
+    async def forget(self, schedule: str) -> bool:
+        """Pass it on."""
+        return await self.inner.forget(schedule)
 
 
 class HonestState:
@@ -240,6 +284,7 @@ class HonestState:
         self._records: Records = part if isinstance(part, HonestRecords) else inner.records
         self._roster: Roster = part if isinstance(part, HonestRoster) else inner.roster
         self._journal: Journal = part if isinstance(part, HonestJournal) else inner.journal
+        self._board: Board = part if isinstance(part, HonestBoard) else inner.board
 
     @property
     def ledger(self) -> Ledger:
@@ -260,6 +305,11 @@ class HonestState:
     def journal(self) -> Journal:
         """The journal, perhaps with the fault."""
         return self._journal
+
+    @property
+    def board(self) -> Board:
+        """The board, perhaps with the fault."""
+        return self._board
 
     async def open(self) -> None:
         """Pass it on."""

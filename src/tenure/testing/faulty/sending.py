@@ -42,8 +42,8 @@ class StoresRepeatedSends(HonestBroker):
             if answer.duplicate:
                 copy = f"{len(self.copies):032d}"
                 self.copies[copy] = outgoing.message.id
-                message = msgspec.structs.replace(outgoing.message, id=copy, key=None)
-                await self.inner.send([Outgoing(message, outgoing.delay_seconds)])
+                message = msgspec.structs.replace(outgoing.message, id=copy, key=None, unique=None)
+                await self.inner.send([_with(outgoing, message)])
         return [Sent(answer.id, refusal=answer.refusal) for answer in answers]
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
@@ -89,7 +89,7 @@ class TruncatesLargeBodies(HonestBroker):
     def _cut(self, outgoing: Outgoing) -> Outgoing:
         if len(encode(outgoing.message)) <= self.traits.body_limit:
             return outgoing
-        return Outgoing(msgspec.structs.replace(outgoing.message, body=msgspec.Raw(b'"cut"')))
+        return _with(outgoing, msgspec.structs.replace(outgoing.message, body=msgspec.Raw(b'"cut"')))
 
 
 class Rewriting(HonestBroker):
@@ -126,7 +126,7 @@ class IgnoresPriority(Rewriting):
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
         """All alike."""
-        return Outgoing(msgspec.structs.replace(outgoing.message, priority=5), outgoing.delay_seconds)
+        return _with(outgoing, msgspec.structs.replace(outgoing.message, priority=5))
 
 
 class IgnoresOverrides(Rewriting):
@@ -136,7 +136,7 @@ class IgnoresOverrides(Rewriting):
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
         """Nobody is special."""
-        return Outgoing(msgspec.structs.replace(outgoing.message, overrides=NO_OVERRIDES), outgoing.delay_seconds)
+        return _with(outgoing, msgspec.structs.replace(outgoing.message, overrides=NO_OVERRIDES))
 
 
 class IgnoresKeys(Rewriting):
@@ -146,7 +146,7 @@ class IgnoresKeys(Rewriting):
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
         """Without the key."""
-        return Outgoing(msgspec.structs.replace(outgoing.message, key=None), outgoing.delay_seconds)
+        return _with(outgoing, msgspec.structs.replace(outgoing.message, key=None))
 
 
 class DeadKeepTheirKeys(HonestBroker):
@@ -185,7 +185,7 @@ class PromotesEarly(HonestBroker):
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Not quite as long."""
-        return await self.inner.send([Outgoing(one.message, one.delay_seconds * 0.9) for one in batch])
+        return await self.inner.send([_delayed(one, one.delay_seconds * 0.9) for one in batch])
 
 
 class PromotesLate(HonestBroker):
@@ -198,7 +198,7 @@ class PromotesLate(HonestBroker):
         return await self.inner.send([self._later(one) for one in batch])
 
     def _later(self, outgoing: Outgoing) -> Outgoing:
-        return Outgoing(outgoing.message, outgoing.delay_seconds + 5.0 if outgoing.delay_seconds else 0.0)
+        return _delayed(outgoing, outgoing.delay_seconds + 5.0 if outgoing.delay_seconds else 0.0)
 
 
 class NeverPromotes(HonestBroker):
@@ -208,4 +208,12 @@ class NeverPromotes(HonestBroker):
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """For ever, nearly."""
-        return await self.inner.send([Outgoing(one.message, one.delay_seconds * 1e6) for one in batch])
+        return await self.inner.send([_delayed(one, one.delay_seconds * 1e6) for one in batch])
+
+
+def _with(outgoing: Outgoing, message: Message) -> Outgoing:
+    return msgspec.structs.replace(outgoing, message=message)
+
+
+def _delayed(outgoing: Outgoing, seconds: float) -> Outgoing:
+    return msgspec.structs.replace(outgoing, delay_seconds=seconds)

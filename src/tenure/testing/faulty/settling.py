@@ -114,6 +114,31 @@ class CountsGiveBacks(HonestBroker):
         return await self.inner.nack([Nack(one.lease, one.delay_seconds, reason) for one in batch])
 
 
+class GiveBackLosesItsReason(HonestBroker):
+    """Returns a message, and does not say why."""
+
+    caught_by = ("Settling",)
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """Without it."""
+        return await self.inner.give_back([msgspec.structs.replace(one, reason=None) for one in batch])
+
+
+class GiveBackWithAReasonCounts(HonestBroker):
+    """Takes a message that was not run for one that failed, if a reason is given."""
+
+    caught_by = ("Settling",)
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """A reason is a failure."""
+        return [await self._give_back(one) for one in batch]
+
+    async def _give_back(self, word: GiveBack) -> Settlement:
+        if word.reason is None:
+            return (await self.inner.give_back([word]))[0]
+        return (await self.inner.nack([Nack(word.lease, word.delay_seconds, word.reason)]))[0]
+
+
 class ForgetsAttempts(HonestBroker):
     """Returns a failed message without counting."""
 

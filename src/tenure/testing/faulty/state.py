@@ -155,3 +155,48 @@ class PrunesEverything(HonestJournal):
         """All of them."""
         del older_than_seconds
         return await self.inner.prune(-1.0)
+
+
+class AboutMissesTheOthers(HonestJournal):
+    """Finds the events of a message, and not those in which it is one of many."""
+
+    caught_by = ("Journal",)
+
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """By the one field."""
+        found = await self.inner.about(message_id, since=since, limit=100_000)
+        return [one for one in found if one.event.message_id == message_id][:limit]
+
+
+class AboutTellsTheLatest(HonestJournal):
+    """Of too many events it tells the last ones."""
+
+    caught_by = ("Journal",)
+
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """From the end."""
+        return (await self.inner.about(message_id, since=since, limit=100_000))[-limit:]
+
+
+class AboutFindsWhatLooksAlike(HonestJournal):
+    """Searches the text of events for the id."""
+
+    caught_by = ("Journal",)
+
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Anywhere."""
+        del since
+        text = message_id.encode()
+        return [one for one in await self.inner.read(limit=100_000) if text in msgspec.json.encode(one.event)][:limit]
+
+
+class AboutLooksAtOnePage(HonestJournal):
+    """Finds what is among the newest thousand events."""
+
+    caught_by = ("Journal",)
+
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Further back it does not look."""
+        newest = await self.inner.last() - 1000
+        found = await self.inner.about(message_id, since=since, limit=100_000)
+        return [one for one in found if one.seq > newest][:limit]

@@ -1,6 +1,7 @@
 """The broker's contract, one file a theme. A plain class each; see `tenure.testing.conformance`."""
 
 from tenure.testing.conformance.broker.browsing import Browsing
+from tenure.testing.conformance.broker.cancelling import Cancelling
 from tenure.testing.conformance.broker.clocks import Clocks
 from tenure.testing.conformance.broker.crashing import Crashing
 from tenure.testing.conformance.broker.dead_letters import DeadLetters
@@ -15,10 +16,12 @@ from tenure.testing.conformance.broker.returning import Returning
 from tenure.testing.conformance.broker.sending import Sending
 from tenure.testing.conformance.broker.settling import Settling
 from tenure.testing.conformance.broker.touching import Touching
+from tenure.testing.conformance.broker.uniqueness import Uniqueness
 from tenure.testing.conformance.broker.waiting import Waiting
 
 __all__ = [
     "Browsing",
+    "Cancelling",
     "Clocks",
     "Crashing",
     "DeadLetters",
@@ -33,5 +36,6 @@ __all__ = [
     "Sending",
     "Settling",
     "Touching",
+    "Uniqueness",
     "Waiting",
 ]

@@ -101,6 +101,16 @@ class Crashing:
             assert [one.id for one in leases] == [lease.id]
             assert decode(leases[0].envelope).generation == 1
 
+    async def test_stopped_in_the_middle_of_a_cancellation(self, harness: Harness) -> None:
+        for cut in CUTS:
+            lease = await harness.leased(harness.stranger(), queue=f"queue-{cut}")
+            await _cut_off(harness.broker.cancel([lease.id]), cut)
+            await harness.broker.cancel([lease.id])
+            record = await harness.record(lease.id)
+            assert record.state == MessageState.CANCELLED
+            assert [ending.how for ending in record.history] == ["cancelled"]
+            assert (await harness.state.board.read()).cancels == cut + 1
+
     async def test_stopped_in_the_middle_of_a_deletion(self, harness: Harness) -> None:
         for cut in CUTS:
             message = await harness.put(queue=f"queue-{cut}")

@@ -4,7 +4,7 @@ from tenure.broker import Sent
 from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
-from tenure.record import HISTORY_LIMIT
+from tenure.record import HISTORY_LIMIT, Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, QUEUE, Harness
 from tenure.verdict import Reason
@@ -156,6 +156,16 @@ class DeadLetters:
         await harness.advance(20.0)
         assert await harness.lease_all(harness.stranger(), queues=(QUEUE, "other")) == []
         assert await harness.broker.redrive(ids) == []
+
+    async def test_the_record_of_a_deleted_message_tells_of_it(self, harness: Harness) -> None:
+        dead, ready = await self._dead(harness, queue="other"), await harness.put()
+        await harness.advance(5.0)
+        await harness.broker.delete([dead.id, ready.id])
+        now = harness.clock.wall()
+        history = (await harness.record(dead.id)).history
+        assert [ending.how for ending in history] == ["dead", "cancelled"]
+        assert history[-1] == Ending(now, "cancelled")
+        assert (await harness.record(ready.id)).history == (Ending(now, "cancelled"),)
 
     async def test_what_somebody_holds_is_not_deleted(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

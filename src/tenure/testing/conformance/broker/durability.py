@@ -58,6 +58,16 @@ class Durability:
         (browsed,) = await harness.broker.browse(QUEUE, MessageState.DEAD)
         assert (browsed.id, browsed.envelope, browsed.reason) == (lease.id, lease.envelope, BROKEN)
 
+    async def test_what_was_cancelled_stays_cancelled(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        await harness.broker.cancel([lease.id])
+        before = await harness.record(lease.id)
+        await harness.reopen()
+        assert await harness.record(lease.id) == before
+        assert await harness.lease_all(harness.stranger()) == []
+        (settlement,) = await harness.broker.ack([Ack(lease)])
+        assert settlement.outcome == Outcome.ALREADY_GONE
+
     async def test_the_fence_goes_on_rising(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
         await harness.broker.give_back([GiveBack(lease)])

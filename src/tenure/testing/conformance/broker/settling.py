@@ -5,6 +5,7 @@ import asyncio
 from tenure.broker import Sent
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState, Outgoing
+from tenure.record import HISTORY_LIMIT, Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, Harness
 from tenure.verdict import Reason
@@ -55,6 +56,40 @@ class Settling:
         record = await harness.record(lease.id)
         assert (record.state, record.owner, record.history) == (MessageState.READY, None, ())
         assert record.counters == Counters(deliveries=1)
+
+    async def test_a_reason_for_giving_back_is_kept_and_counts_nothing(self, harness: Harness) -> None:
+        why = Reason("unknown_task", "no handler here", error="KeyError")
+        lease = await harness.leased(harness.stranger())
+        (settlement,) = await harness.broker.give_back([GiveBack(lease, 60.0, why)])
+        assert settlement.outcome == Outcome.RETURNED
+        record = await harness.record(lease.id)
+        assert (record.state, record.reason, record.finished_at) == (MessageState.DELAYED, why, None)
+        assert record.counters == Counters(deliveries=1)
+        assert record.history == (Ending(harness.clock.wall(), "given_back", lease.owner, why),)
+
+    async def test_a_reason_for_giving_back_is_seen_when_browsing(self, harness: Harness) -> None:
+        harness.need("browsable")
+        lease = await harness.leased(harness.stranger())
+        await harness.broker.give_back([GiveBack(lease, 0.0, FINAL)])
+        (browsed,) = await harness.broker.browse(lease.queue, MessageState.READY)
+        assert (browsed.reason, browsed.counters) == (FINAL, Counters(deliveries=1))
+
+    async def test_giving_back_without_a_reason_leaves_the_last_one(self, harness: Harness) -> None:
+        lease = await harness.leased(harness.stranger())
+        await harness.broker.nack([Nack(lease, 0.0, FINAL)])
+        await harness.broker.give_back([GiveBack(await harness.lease_one(harness.stranger()))])
+        record = await harness.record(lease.id)
+        assert (record.reason, [one.how for one in record.history]) == (FINAL, ["failed"])
+
+    async def test_the_history_of_give_backs_is_bounded(self, harness: Harness) -> None:
+        message = await harness.put()
+        for number in range(HISTORY_LIMIT + 3):
+            lease = await harness.lease_one(harness.stranger())
+            await harness.broker.give_back([GiveBack(lease, 0.0, Reason("busy", f"time {number}"))])
+        record = await harness.record(message.id)
+        texts = [ending.reason.text for ending in record.history if ending.reason is not None]
+        assert texts == [f"time {number}" for number in range(3, HISTORY_LIMIT + 3)]
+        assert record.counters == Counters(deliveries=HISTORY_LIMIT + 3)
 
     async def test_giving_back_often_never_uses_an_attempt(self, harness: Harness) -> None:
         await harness.put()

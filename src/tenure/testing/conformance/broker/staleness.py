@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tenure.lease import Lease
+from tenure.message import MessageState
 from tenure.settlement import DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, Harness
 
@@ -104,6 +105,12 @@ async def _dead(harness: Harness, queue: str) -> tuple[Lease, Outcome]:
     return lease, Outcome.ALREADY_GONE
 
 
+async def _cancelled(harness: Harness, queue: str) -> tuple[Lease, Outcome]:
+    lease = await harness.leased(harness.stranger(), queue=queue)
+    assert await harness.broker.cancel([lease.id]) == [MessageState.LEASED]
+    return lease, Outcome.ALREADY_GONE
+
+
 async def _redriven_and_lent_to_itself(harness: Harness, queue: str) -> tuple[Lease, Outcome]:
     lease, _ = await _dead(harness, queue)
     assert await harness.broker.redrive([lease.id]) == [lease.id]
@@ -140,6 +147,7 @@ _KINDS: dict[str, Callable[[Harness, str], Awaitable[tuple[Lease, Outcome]]]] = 
     "nacked": _nacked,
     "given back": _given_back,
     "dead": _dead,
+    "cancelled": _cancelled,
     "dead, redriven, lent to itself": _redriven_and_lent_to_itself,
     "another owner's": _of_another_owner,
     "an older fence": _of_an_older_fence,

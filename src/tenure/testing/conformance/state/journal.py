@@ -1,6 +1,7 @@
 """The journal: every event once, in one order, to be read again from any place."""
 
 import asyncio
+from typing import Any
 
 from tenure.event import Event, EventKind
 from tenure.testing.harness import Harness
@@ -79,6 +80,69 @@ class Journal:
         await harness.state.journal.append([])
         assert await harness.state.journal.last() == 0
 
+    async def test_the_events_of_one_message_are_told_oldest_first(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append([_event(harness, id) for id in ("a", "b", "a", "c")])
+        await journal.append([_event(harness, id) for id in ("b", "a")])
+        found = await journal.about("a")
+        assert [one.seq for one in found] == [1, 3, 6]
+        everything = await journal.read()
+        assert found == [one for one in everything if one.event.message_id == "a"]
+        assert await journal.about("d") == []
+
+    async def test_an_event_that_names_it_among_others_is_about_it_too(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append(
+            [
+                _event(harness, "a"),
+                _event(harness, None, ids=["b", "a", "c"]),
+                _event(harness, None, ids=["b"]),
+                _event(harness, "a", ids=["a", "b"]),
+                _event(harness, "b", ids=["a"]),
+            ]
+        )
+        assert [one.seq for one in await journal.about("a")] == [1, 2, 4, 5]
+        assert [one.seq for one in await journal.about("c")] == [2]
+
+    async def test_an_id_in_another_place_is_not_about_it(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append(
+            [
+                _event(harness, "aa", ids=["aaa"], note="a", deep={"ids": ["a"]}),
+                Event(EventKind.OWNER_JOINED, harness.clock.wall(), queue="a", task="a", owner="a"),
+                _event(harness, "a"),
+            ]
+        )
+        assert [one.seq for one in await journal.about("a")] == [3]
+
+    async def test_no_more_than_the_first_of_them_are_told(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        for _ in range(5):
+            await journal.append([_event(harness, "a"), _event(harness, "b"), _event(harness, None, ids=["a"])])
+        assert [one.seq for one in await journal.about("a", limit=3)] == [1, 3, 4]
+        assert len(await journal.about("a", limit=100)) == 10
+
+    async def test_one_message_is_found_among_thousands_of_events(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append([_event(harness, "a")])
+        for number in range(12):
+            await journal.append([_event(harness, f"{number}-{one}") for one in range(250)])
+        await journal.append([_event(harness, None, ids=["x", "a"])])
+        assert [one.seq for one in await journal.about("a")] == [1, 3002]
+
+    async def test_no_event_since_a_moment_is_missed(self, harness: Harness) -> None:
+        journal = harness.state.journal
+        await journal.append([_event(harness, "a"), _event(harness, "a")])
+        await harness.advance(HOUR, sweeping=False)
+        since = harness.clock.wall()
+        await journal.append([_event(harness, "b"), _event(harness, "a")])
+        await harness.advance(HOUR, sweeping=False)
+        await journal.append([_event(harness, "a")])
+        found = [one.seq for one in await journal.about("a", since=since)]
+        # Earlier ones may be told or not.
+        assert [seq for seq in found if seq > 2] == [4, 5]
+        assert set(found) <= {1, 2, 4, 5}
+
     async def test_old_events_are_pruned_and_the_others_stay(self, harness: Harness) -> None:
         journal = harness.state.journal
         await journal.append([_event(harness, "old"), _event(harness, "old too")])
@@ -106,5 +170,5 @@ class Journal:
         assert await harness.state.journal.last() == 2
 
 
-def _event(harness: Harness, message_id: str) -> Event:
-    return Event(EventKind.COMPLETED, harness.clock.wall(), message_id=message_id)
+def _event(harness: Harness, message_id: str | None, **data: Any) -> Event:
+    return Event(EventKind.COMPLETED, harness.clock.wall(), message_id=message_id, data=data)

@@ -6,6 +6,7 @@
     repeating    what the outbox must be able to say twice
     outages      broker or ledger away, answers lost
     stopping     the graceful end
+    operating    pauses, cancels, a task's own limit
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
     suspects     who may have killed their workers run alone
@@ -22,6 +23,7 @@ from tenure.testing.conformance.worker.crashpoints import CrashPoints
 from tenure.testing.conformance.worker.failing import Failing
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keys import WorkerKeys
+from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
 from tenure.testing.conformance.worker.repeating import Repeating
 from tenure.testing.conformance.worker.stopping import Stopping
@@ -36,6 +38,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     WorkerKeys,
     Holding,
     Stopping,
+    Operating,
     Repeating,
     Outages,
     Suspects,

@@ -170,7 +170,7 @@ class _Here:
         arguments, _ = task.signature.arguments(message.body)
         context = Context(message, delivery.attempt, delivery.fence, link, None)
         result = await task.function(context, *arguments)
-        return Completed(task.signature.encode_result(result), tuple(delivery.handoffs))
+        return Completed(task.signature.encode_result(result, task.policy.result_limit), tuple(delivery.handoffs))
 
     async def close(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""An operator's acts: redrive dead letters, delete what nobody holds.
+"""Redriving: dead letters go back to their queue.
 
 Run by `writer.py` for `broker.py`. What is redriven is lent by `lending.py` as if it were new.
 """
@@ -11,21 +11,22 @@ import msgspec
 from tenure import envelope
 from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.many import listed, pieces, placeholders
-from tenure.adapters.sqlite.release import free_keys
 from tenure.adapters.sqlite.sending import register_keys, scope_text
-from tenure.adapters.sqlite.states import CANCELLED, DEAD, DELAYED, KEYED, NOTED, READY
+from tenure.adapters.sqlite.states import DEAD, NOTED, READY
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.claim import Scope, digest
 from tenure.errors import BodyUndecodable
 from tenure.message import Message
 from tenure.record import Ending
 
-_THESE = "FROM message WHERE id IN (SELECT value FROM json_each(?))"
+_DEAD = f"""
+SELECT id, seq, queue, envelope FROM message WHERE id IN (SELECT value FROM json_each(?)) AND state = {DEAD}
+"""
 
 
 def redrive(tx: Transaction, ids: Sequence[str]) -> list[str]:
-    """Send dead letters back to their queue. The ids that were moved."""
-    rows = tx.db.execute(f"SELECT id, seq, queue, envelope {_THESE} AND state = {DEAD}", (listed(ids),)).fetchall()
+    """Ready again, in the next generation. The ids that were moved, each once."""
+    rows = tx.db.execute(_DEAD, (listed(ids),)).fetchall()
     values: list[tuple[object, ...]] = []
     keys: list[tuple[str, str, str]] = []
     for id, seq, _, raw in rows:
@@ -41,7 +42,8 @@ def redrive(tx: Transaction, ids: Sequence[str]) -> list[str]:
     register_keys(tx, keys)
     note.remember(tx, [(seq, (Ending(tx.wall, "redriven"),)) for _, seq, _, _ in rows])
     tx.stirred.update(queue for _, _, queue, _ in rows)
-    return _in_order(ids, {id for id, *_ in rows})
+    moved = {id for id, *_ in rows}
+    return [id for id in dict.fromkeys(ids) if id in moved]
 
 
 def _next_generation(raw: bytes) -> Message | None:
@@ -51,26 +53,6 @@ def _next_generation(raw: bytes) -> Message | None:
     except BodyUndecodable:
         return None
     return msgspec.structs.replace(message, generation=message.generation + 1)
-
-
-def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
-    """Remove what is ready, delayed or dead. The ids that were removed."""
-    rows = tx.db.execute(
-        f"SELECT id, seq, extras {_THESE} AND state IN ({READY}, {DELAYED}, {DEAD})", (listed(ids),)
-    ).fetchall()
-    tx.db.execute(
-        f"UPDATE message SET state = {CANCELLED}, envelope = NULL, moment = ?, finished_at = ?"
-        " WHERE seq IN (SELECT value FROM json_each(?))",
-        (tx.now, tx.wall, listed([seq for _, seq, _ in rows])),
-    )
-    note.tidy(tx, [seq for _, seq, extras in rows if extras & NOTED])
-    free_keys(tx, [id for id, _, extras in rows if extras & KEYED])
-    return _in_order(ids, {id for id, *_ in rows})
-
-
-def _in_order(asked: Sequence[str], done: set[str]) -> list[str]:
-    """As they were asked for, each once."""
-    return [id for id in dict.fromkeys(asked) if id in done]
 
 
 @cache

@@ -1,0 +1,55 @@
+"""The board port on the store: what operators and schedules tell every worker.
+
+The count of cancels is raised by `operating.py`, in the step that cancels.
+"""
+
+from operator import attrgetter
+
+from tenure.adapters.memory.store import Store
+from tenure.notice import Notices, Pause, Tick
+
+
+class MemoryBoard:
+    """Pauses, cancels and ticks."""
+
+    def __init__(self, store: Store) -> None:
+        """Made by `MemoryState`."""
+        self._store = store
+
+    async def read(self) -> Notices:
+        """Everything a worker must know."""
+        async with self._store.step():
+            paused = sorted(self._store.pauses.values(), key=attrgetter("queue"))
+            return Notices(tuple(paused), self._store.cancels)
+
+    async def pause(self, pause: Pause) -> bool:
+        """Pause a queue, unless somebody did before."""
+        async with self._store.step():
+            if pause.queue in self._store.pauses:
+                return False
+            self._store.pauses[pause.queue] = pause
+            return True
+
+    async def resume(self, queue: str) -> bool:
+        """Take the pause back."""
+        async with self._store.step():
+            return self._store.pauses.pop(queue, None) is not None
+
+    async def tick(self, tick: Tick) -> bool:
+        """Note a tick that is newer than the one that is known."""
+        async with self._store.step():
+            known = self._store.ticks.get(tick.schedule)
+            if known is not None and tick.at <= known.at:
+                return False
+            self._store.ticks[tick.schedule] = tick
+            return True
+
+    async def ticks(self) -> list[Tick]:
+        """The newest tick of every schedule."""
+        async with self._store.step():
+            return sorted(self._store.ticks.values(), key=attrgetter("schedule"))
+
+    async def forget(self, schedule: str) -> bool:
+        """Forget a schedule."""
+        async with self._store.step():
+            return self._store.ticks.pop(schedule, None) is not None

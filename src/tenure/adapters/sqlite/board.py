@@ -1,0 +1,80 @@
+"""The board: what operators and schedules tell every worker.
+
+Every worker reads it once a second: one statement, which on most days finds one row. Pauses and ticks are a row
+each; how many leased messages were cancelled is counted in `meta`, by `cancelling.py`, in the step that cancels.
+"""
+
+import msgspec
+
+from tenure.adapters.sqlite.job import UNSURE
+from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.notice import Notices, Pause, Tick
+
+_READ = """
+SELECT meta.value, pause.queue, pause.at, pause.by FROM meta LEFT JOIN pause
+WHERE meta.name = 'cancels' ORDER BY pause.queue
+"""
+_PAUSE = "INSERT INTO pause (queue, at, by) VALUES (?, ?, ?) ON CONFLICT (queue) DO NOTHING"
+_TICK = """
+INSERT INTO tick (schedule, at, tick) VALUES (?, ?, ?)
+ON CONFLICT (schedule) DO UPDATE SET at = excluded.at, tick = excluded.tick WHERE excluded.at > at
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Tick).decode
+
+
+class SqliteBoard:
+    """Pauses and ticks in the store."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+
+    async def read(self) -> Notices:
+        """Everything a worker must know."""
+        return await self._store.read(_read)
+
+    async def pause(self, pause: Pause) -> bool:
+        """Ask workers to lease nothing from a queue."""
+        return await self._store.write(lambda tx: _changes(tx, _PAUSE, pause.queue, pause.at, pause.by))
+
+    async def resume(self, queue: str) -> bool:
+        """Let workers lease again."""
+        return await self._store.write(lambda tx: _changes(tx, "DELETE FROM pause WHERE queue = ?", queue))
+
+    async def tick(self, tick: Tick) -> bool:
+        """Note the newest tick of a schedule. Of many workers at the same moment, most need no write lock."""
+        raw = _encode(tick)
+        return await self._store.write(
+            lambda tx: _changes(tx, _TICK, tick.schedule, tick.at, raw), lambda view: _is_known(view, tick)
+        )
+
+    async def ticks(self) -> list[Tick]:
+        """The newest tick of every schedule, by name."""
+        return await self._store.read(_ticks)
+
+    async def forget(self, schedule: str) -> bool:
+        """Forget a schedule that is no more."""
+        return await self._store.write(lambda tx: _changes(tx, "DELETE FROM tick WHERE schedule = ?", schedule))
+
+
+def _read(view: View) -> Notices:
+    rows = view.db.execute(_READ).fetchall()
+    paused = tuple(Pause(queue, at, by) for _, queue, at, by in rows if queue is not None)
+    return Notices(paused, rows[0][0])
+
+
+def _changes(tx: Transaction, statement: str, *values: object) -> bool:
+    return tx.db.execute(statement, values).rowcount > 0
+
+
+def _is_known(view: View, tick: Tick) -> bool:
+    """False, as `tick` answers then: one as new was noted before. Else only the act itself can tell."""
+    row = view.db.execute("SELECT at FROM tick WHERE schedule = ?", (tick.schedule,)).fetchone()
+    return UNSURE if row is None or tick.at > row[0] else False
+
+
+def _ticks(view: View) -> list[Tick]:
+    return [_decode(raw) for (raw,) in view.db.execute("SELECT tick FROM tick ORDER BY schedule").fetchall()]

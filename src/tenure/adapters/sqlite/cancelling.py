@@ -1,0 +1,60 @@
+"""Cancelling: messages are taken out for good. Delete takes what nobody holds; cancel also what somebody runs.
+
+Both are one update in place. What was leased loses its lease and its claim in the same step, so that nothing
+its holder says later is heard, and is counted for the board (`board.py`), so that its holder asks.
+
+Run by `writer.py` for `broker.py`. What is cancelled is forgotten by `retention.py`.
+"""
+
+from collections.abc import Sequence
+
+from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.release import free_keys
+from tenure.adapters.sqlite.states import CANCELLED, DEAD, DELAYED, LEASED, NOTED, READY, STATES
+from tenure.adapters.sqlite.transaction import Transaction
+from tenure.message import MessageState
+from tenure.record import Ending
+
+_THESE = "WHERE message.id IN (SELECT value FROM json_each(?))"
+_UNHELD = f"SELECT id, seq, state, extras, NULL FROM message {_THESE} AND state IN ({READY}, {DELAYED}, {DEAD})"
+# Done is done: one that is sealed, and only not yet acked, is left to its holder. Of a redriven one an earlier
+# generation may be done, and the claim on this one is open.
+_UNFINISHED = f"""
+SELECT message.id, seq, state, extras, iif(state = {LEASED}, owner, NULL)
+FROM message LEFT JOIN loan USING (fence) {_THESE}
+AND (state IN ({READY}, {DELAYED})
+     OR state = {LEASED} AND coalesce((SELECT min(claim.state = 'done') FROM claim WHERE claim.id = message.id), 0) = 0)
+"""
+_CANCEL = f"""
+UPDATE message SET state = {CANCELLED}, envelope = NULL, moment = ?, finished_at = ?, extras = extras | {NOTED}
+WHERE seq IN (SELECT value FROM json_each(?))
+"""
+
+#: Id, row, state, extras, and who holds it.
+Found = tuple[str, int, int, int, str | None]
+
+
+def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Remove what is ready, delayed or dead. The ids that were removed, each once."""
+    met = _take_out(tx, tx.db.execute(_UNHELD, (listed(ids),)).fetchall())
+    return [id for id in dict.fromkeys(ids) if id in met]
+
+
+def cancel(tx: Transaction, ids: Sequence[str]) -> list[MessageState | None]:
+    """Take out what is ready, delayed or leased. In which state each was; an id said again is gone already."""
+    met = _take_out(tx, tx.db.execute(_UNFINISHED, (listed(ids),)).fetchall())
+    leased = sum(state is MessageState.LEASED for state in met.values())
+    if leased:
+        tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'cancels'", (leased,))
+    return [met.pop(id, None) for id in ids]
+
+
+def _take_out(tx: Transaction, found: Sequence[Found]) -> dict[str, MessageState]:
+    """Cancelled from now on, all of them. The state of each until now, by id."""
+    tx.db.execute(_CANCEL, (tx.now, tx.wall, listed([seq for _, seq, *_ in found])))
+    note.tidy(tx, [seq for _, seq, _, extras, _ in found if extras & NOTED])
+    note.remember(tx, [(seq, (Ending(tx.wall, "cancelled", owner),)) for _, seq, _, _, owner in found])
+    # Also those without a key: whoever holds a message may have claimed it.
+    free_keys(tx, [id for id, *_ in found])
+    return {id: STATES[state] for id, _, state, *_ in found}

@@ -1,0 +1,224 @@
+"""Brokers that are wrong about what waits, and so about what is to be unique."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tenure.broker import Broker, Sent
+from tenure.claim import Scope, digest
+from tenure.envelope import decode
+from tenure.message import Message, MessageState, Outgoing
+from tenure.settlement import Ack, Settlement
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.faulty.lending import Remembering
+from tenure.testing.faulty.sending import Rewriting
+from tenure.testing.virtual import VirtualClock
+
+_WAITING = (MessageState.READY, MessageState.DELAYED)
+
+
+class _LookingAround(HonestBroker):
+    """Not a fault yet: can find messages by their word."""
+
+    async def find(self, like: Message, states: Sequence[MessageState], same: Callable[[Message], object]) -> list[str]:
+        """Messages in one of `states` with the word of `like`, and the same in another way; in order of arrival."""
+        queues = [depth.queue for depth in await self.inner.depth()]
+        pages = [await self.inner.browse(*where, limit=1000) for where in itertools.product(queues, states)]
+        browsed = sorted((one for page in pages for one in page), key=lambda one: one.cursor)
+        messages = [decode(one.envelope) for one in browsed]
+        return [one.id for one in messages if one.unique == like.unique and same(one) == same(like)]
+
+
+class _SendingSingly(_LookingAround):
+    """Not a fault yet: sends one after the other, those that are to be unique in its own way."""
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """One after the other."""
+        return [await self._send(one) for one in batch]
+
+    async def _send(self, outgoing: Outgoing) -> Sent:
+        if outgoing.message.unique is not None:
+            return await self.unique(outgoing)
+        return (await self.inner.send([outgoing]))[0]
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Send one that is to be unique."""
+        return (await self.inner.send([outgoing]))[0]
+
+
+class IgnoresUnique(Rewriting):
+    """Stores every message, whatever waits."""
+
+    caught_by = ("Uniqueness",)
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """Without the word."""
+        return _plain(outgoing)
+
+
+class UniqueIgnoresTheWindow(HonestBroker):
+    """Takes a waiting message for the new one, however old it is."""
+
+    caught_by = ("Uniqueness",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Any will do."""
+        return await self.inner.send([msgspec.structs.replace(one, unique_seconds=None) for one in batch])
+
+
+class UniqueNeedsTheSamePayload(Rewriting):
+    """Stores a second message because it says something else."""
+
+    caught_by = ("Uniqueness",)
+
+    def rewritten(self, outgoing: Outgoing) -> Outgoing:
+        """The payload is part of the word."""
+        message = outgoing.message
+        if message.unique is None:
+            return outgoing
+        word = f"{message.unique} {digest(message)}"
+        return msgspec.structs.replace(outgoing, message=msgspec.structs.replace(message, unique=word))
+
+
+class UniqueCountsTheHeld(_SendingSingly):
+    """Takes a message that is being run for the new one, which is then never run."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Held is as good as waiting."""
+        held = await self.find(outgoing.message, [MessageState.LEASED], lambda one: (one.queue, one.task))
+        return Sent(held[0], duplicate=True) if held else await super().unique(outgoing)
+
+
+class UniqueAcrossQueues(_SendingSingly):
+    """Takes a message of another queue for the new one."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Of the same task."""
+        others = await self.find(outgoing.message, _WAITING, lambda one: one.task)
+        same = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        if others and not same:
+            return Sent(others[0], duplicate=True)
+        return await super().unique(outgoing)
+
+
+class UniqueAcrossTasks(_SendingSingly):
+    """Takes a message of another task for the new one."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Of the same queue."""
+        others = await self.find(outgoing.message, _WAITING, lambda one: one.queue)
+        same = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        if others and not same:
+            return Sent(others[0], duplicate=True)
+        return await super().unique(outgoing)
+
+
+class UniqueLooksThenStores(_SendingSingly):
+    """Looks whether one waits, and stores: of two at once, both saw nothing."""
+
+    caught_by = ("Uniqueness",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody stores anything yet."""
+        super().__init__(inner, clock)
+        self.storing: Counter[tuple[str, str, str | None]] = Counter()
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """In two steps."""
+        message = outgoing.message
+        if await self.find(message, _WAITING, lambda one: (one.queue, one.task)):
+            return await super().unique(outgoing)
+        word = (message.queue, message.task, message.unique)
+        self.storing[word] += 1
+        try:
+            # Whoever else looked before the first one had stored does not look again.
+            return await super().unique(outgoing if self.storing[word] == 1 else _plain(outgoing))
+        finally:
+            self.storing[word] -= 1
+
+
+class UniqueForgetsWhatComesBack(Remembering):
+    """Counts what never ran, and not what waits for its retry."""
+
+    caught_by = ("Uniqueness",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """One that was lent before is no match."""
+        answers = await self.inner.send(batch)
+        for place, one in enumerate(batch):
+            if answers[place].id != one.message.id and answers[place].id in self.latest:
+                answers[place : place + 1] = await self.inner.send([_plain(one)])
+        return answers
+
+
+class HandOffsIgnoreUnique(HonestBroker):
+    """Stores what is handed on, whatever waits."""
+
+    caught_by = ("Uniqueness",)
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Not by the way of `send`."""
+        return await self.inner.ack(
+            [msgspec.structs.replace(one, handoffs=tuple(map(_plain, one.handoffs))) for one in batch]
+        )
+
+
+class UniqueAnswersWithItsOwnId(_SendingSingly):
+    """Says that the message is known, and names one that is not there."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Its own."""
+        answer = await super().unique(outgoing)
+        return msgspec.structs.replace(answer, id=outgoing.message.id)
+
+
+class UniqueAnswersWithTheNewest(_SendingSingly):
+    """Of several that wait it names the last."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """The one at the end of the line."""
+        answer = await super().unique(outgoing)
+        waiting = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        return Sent(waiting[-1], duplicate=True) if answer.duplicate and answer.id in waiting else answer
+
+
+class UniqueTakesTheKey(_SendingSingly):
+    """Registers the key of a message that it did not store."""
+
+    caught_by = ("Uniqueness",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """No key was taken yet."""
+        super().__init__(inner, clock)
+        self.taken: dict[Scope, str] = {}
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """A key that was taken so stands for a message that never was."""
+        keys = [self.taken.get(Scope.of(one.message)) for one in batch]
+        answers = await super().send([one for one, taken in zip(batch, keys, strict=True) if taken is None])
+        stored = iter(answers)
+        return [next(stored) if taken is None else Sent(taken, duplicate=True) for taken in keys]
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """The key first, then the look."""
+        answer = await super().unique(outgoing)
+        if answer.duplicate and outgoing.message.key is not None:
+            self.taken[Scope.of(outgoing.message)] = answer.id
+        return answer
+
+
+def _plain(outgoing: Outgoing) -> Outgoing:
+    """The same message, with nothing that is to be unique."""
+    return msgspec.structs.replace(outgoing, message=msgspec.structs.replace(outgoing.message, unique=None))

@@ -1,0 +1,135 @@
+"""A file of the first version becomes one of this version when it is opened, and nothing in it is lost."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure import envelope
+from tenure.adapters.sqlite import schema
+from tenure.adapters.sqlite.receipt import receipt_for
+from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, KEYED, LEASED, NOTED, READY
+from tenure.adapters.sqlite.timeline import micros
+from tenure.event import Event, EventKind
+from tenure.lease import Lease
+from tenure.message import MessageState
+from tenure.notice import Notices, Pause
+from tenure.settlement import Ack, Outcome
+from tenure.testing.virtual import VirtualClock
+from tenure.verdict import Reason
+
+from .place import QUEUE, Place, message
+
+FENCE = 16777217
+OWNER = "w/1"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A file as the first version left it, with a message in each state."""
+    clock = VirtualClock()
+    path = tmp_path / "q.db"
+    now, wall = micros(clock.wall()), clock.wall()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        schema.migrate(db, str(path), schema.MIGRATIONS[:1])
+        add = _adder(db, wall)
+        add("ready", READY, now)
+        add("leased", LEASED, now + micros(30.0), fence=FENCE, deliveries=1, extras=KEYED, key="k")
+        add("delayed", DELAYED, now + micros(60.0))
+        add("completed", COMPLETED, now, envelope=None, finished_at=wall, result=b"42")
+        reason = b'{"code":"error","text":"it broke"}'
+        add("dead", DEAD, now, finished_at=wall, attempts=3, extras=NOTED, reason=reason)
+        add("cancelled", CANCELLED, now, envelope=None, finished_at=wall)
+        db.execute("INSERT INTO loan VALUES (?, ?, 'r', 30.0)", (FENCE, OWNER))
+        db.execute("INSERT INTO note (seq, history) VALUES (5, ?)", (b'[{"at":1.0,"how":"dead"}]',))
+        scope = '["mail","deliver","key:k",0]'
+        digest = "d" * 64
+        db.execute(
+            "INSERT INTO claim (scope, id, digest, state, moment) VALUES (?, 'leased', ?, 'sent', ?)",
+            (scope, digest, now),
+        )
+        db.execute(
+            "INSERT INTO journal VALUES (1, 1, ?1, ?1, ?2)", (wall, b'[{"kind":"dead","at":1.0,"message_id":"dead"}]')
+        )
+    return path
+
+
+def _adder(db: sqlite3.Connection, wall: float) -> Any:
+    def add(id: str, state: int, moment: int, key: str | None = None, **columns: Any) -> None:
+        raw = envelope.encode(message(id, key=key, sent_at=wall))
+        values = {"id": id, "queue": QUEUE, "task": "deliver", "state": state, "moment": moment, "priority": 5,
+                  "sent_at": wall, "envelope": raw, **columns}  # fmt: skip
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        db.execute(f"INSERT INTO message ({names}) VALUES ({marks})", list(values.values()))  # noqa: S608 - constants
+
+    return add
+
+
+async def test_the_file_is_upgraded_in_place(old: Path) -> None:
+    with contextlib.closing(sqlite3.connect(old)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert "uniqueness" not in {name for _, name, *_ in db.execute("PRAGMA table_info(message)")}
+    async with Place(old) as place:
+        assert place.sql("PRAGMA user_version") == [(len(schema.MIGRATIONS),)]
+        assert place.sql("PRAGMA integrity_check") == [("ok",)]
+        assert place.sql('SELECT "unique", count(*) FROM messages') == [(None, 6)]
+
+
+async def test_every_message_is_in_its_state(old: Path) -> None:
+    async with Place(old) as place:
+        for state in MessageState:
+            record = await place.record(str(state))
+            assert record.state is state
+        assert (await place.record("completed")).result == b"42"
+        dead = await place.record("dead")
+        assert (dead.reason, [ending.how for ending in dead.history]) == (Reason("error", "it broke"), ["dead"])
+        (depth,) = await place.broker.depth()
+        assert (depth.ready, depth.leased, depth.delayed, depth.dead) == (1, 1, 1, 1)
+        assert [stored.event for stored in await place.state.journal.about("dead")] == [
+            Event(EventKind.DEAD, 1.0, message_id="dead")
+        ]
+
+
+async def test_every_message_can_go_its_way(old: Path) -> None:
+    async with Place(old) as place:
+        held = Lease("leased", QUEUE, b"", OWNER, FENCE, receipt_for(2, "leased"), 30.0, 0.0)
+        (settlement,) = await place.broker.ack([Ack(held, b"1")])
+        assert settlement.outcome is Outcome.DELETED
+        assert [lease.id for lease in await place.lease(9)] == ["ready"]
+        assert await place.broker.redrive(["dead"]) == ["dead"]
+        (lease,) = await place.lease(9, owner="w/2")
+        assert (lease.id, lease.fence > FENCE) == ("dead", True)
+        assert await place.broker.cancel(["ready", "delayed", "completed", "dead", "cancelled"]) == [
+            MessageState.LEASED,
+            MessageState.DELAYED,
+            None,
+            MessageState.LEASED,
+            None,
+        ]
+        assert await place.state.board.read() == Notices((), 2)
+        assert (await place.send("completed"))[0].duplicate
+
+
+async def test_what_is_new_works_on_it(old: Path) -> None:
+    async with Place(old) as place:
+        assert [sent.id for sent in await place.send("a", "b", unique="u")] == ["a", "a"]
+        # Those from before wait too, but nobody said that they may wait only once.
+        assert not (await place.send("c", unique="deliver"))[0].duplicate
+        assert await place.state.board.pause(Pause(QUEUE, 1.0, "ada"))
+    async with Place(old) as place:
+        assert (await place.send("d", unique="u"))[0].id == "a"
+        assert (await place.state.board.read()).paused == (Pause(QUEUE, 1.0, "ada"),)
+
+
+async def test_whoever_has_it_open_meanwhile_goes_on(old: Path) -> None:
+    """As a worker of the first version does, until it is started anew."""
+    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as theirs:
+        theirs.execute("PRAGMA journal_mode = WAL")
+        statement = "INSERT INTO message (moment, id, queue, task, priority, sent_at, envelope) VALUES (?,?,?,?,?,?,?)"
+        theirs.execute(statement, (0, "x", QUEUE, "deliver", 5, 1.0, b"{}"))
+        async with Place(old) as place:
+            theirs.execute(statement, (0, "y", QUEUE, "deliver", 5, 1.0, b"{}"))
+            theirs.execute("UPDATE message SET state = ? WHERE id = 'ready'", (LEASED,))
+            assert [lease.id for lease in await place.lease(9)] == ["x", "y"]

@@ -46,6 +46,12 @@ def main() -> None:
         ("submit_many / bare send", send / figures["bare_send_per_second"], "", 0.0, False),
         ("worker CPU a message, µs", median(run["cpu_us"] for run in drained), "≤", 60.0, True),
     ]
+    with console.status("one submit against one raw send…"):
+        single = [measure.submitting(1000) for _ in range(REPEATS)]
+    figures |= {f"one_{name}": median(run[name] for run in single) for name in ("submit_us", "send_us")}
+    rows.append(
+        ("submit of one / raw send of one", median(r["submit_us"] / r["send_us"] for r in single), "≤", 1.15, True)
+    )
     with console.status("200,000 messages: memory…"):
         long = measure.drain(200_000)
     rows += [

@@ -154,3 +154,37 @@ def help_cpu() -> float:
     subprocess.run([sys.executable, "-m", "tenure", "--help"], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def submitting(count: int) -> dict[str, float]:
+    """Microseconds of one `submit`, and of one raw `send` of the same bytes, turn by turn; medians.
+
+    The payload is built by the handler's types for `submit`, and lies ready as an envelope's body for `send`.
+    """
+
+    async def main(url: str) -> dict[str, float]:
+        app = Tenure(url)
+
+        @app.task
+        async def deliver(to: str, subject: str, copies: int = 1) -> None: ...
+
+        body = deliver.bind("ada@example.org", "Your order", 2).body
+        submits, sends = [], []
+        async with app:
+            for _ in range(count):
+                began = time.perf_counter()
+                await deliver.submit("ada@example.org", "Your order", 2)
+                between = time.perf_counter()
+                message = Message(
+                    id=new_id(app.clock.wall()), queue=deliver.queue, task="deliver", body=body, client=app.client,
+                    sent_at=app.clock.wall(),
+                )  # fmt: skip
+                started = time.perf_counter()
+                await app.broker.send([Outgoing(message)])
+                ended = time.perf_counter()
+                submits.append(between - began)
+                sends.append(ended - started)
+        return {"submit_us": median(submits) * 1e6, "send_us": median(sends) * 1e6}
+
+    with place() as path:
+        return asyncio.run(main(f"sqlite:///{path}"))

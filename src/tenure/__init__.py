@@ -17,13 +17,17 @@ from tenure.errors import (
     ConfigurationError,
     KeyConflict,
     LeaseLost,
+    MessageCancelled,
     MessageNotFound,
+    PartlySent,
     PayloadInvalid,
+    ResultTimeout,
+    TaskFailed,
     TenureError,
     UnknownTask,
 )
 from tenure.event import Event
-from tenure.handle import Handle
+from tenure.handle import Handle, SyncHandle
 from tenure.message import Message, MessageState
 from tenure.record import Progress, Record
 from tenure.task import Task
@@ -42,15 +46,20 @@ __all__ = [
     "KeyConflict",
     "LeaseLost",
     "Message",
+    "MessageCancelled",
     "MessageNotFound",
     "MessageState",
+    "PartlySent",
     "PayloadInvalid",
     "Progress",
     "Record",
     "Reject",
+    "ResultTimeout",
     "Retry",
     "SyncContext",
+    "SyncHandle",
     "Task",
+    "TaskFailed",
     "Tenure",
     "TenureError",
     "UnknownTask",

@@ -10,28 +10,34 @@
 Nothing is opened before it is needed. `async with app:` closes what was opened.
 """
 
-import asyncio
+import contextlib
 import difflib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import Settings, client_name, settings_from
 from tenure.context import Context, SyncContext
-from tenure.errors import BadArgument, BadSetting, BadTask, BodyTooLarge, ConfigurationError, KeyConflict, UnknownTask
-from tenure.handle import Handle
-from tenure.message import Outgoing, new_id
+from tenure.door import Door, plain_reader
+from tenure.errors import BadArgument, BadSchedule, BadSetting, BadTask, ConfigurationError, UnknownTask
+from tenure.handle import Handle, Read, SyncHandle
+from tenure.message import Outgoing
+from tenure.middleware import Middleware, Middlewares
+from tenure.portal import Portal
 from tenure.record import Record
 from tenure.sink import Sink
 from tenure.state import State
-from tenure.task import Task, TaskOptions, policy_from
+from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, policy_from
 
 if TYPE_CHECKING:
     from tenure.runtime.worker import Worker
+    from tenure.schedule import Schedule
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,17 +45,27 @@ R = TypeVar("R")
 Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
 
 
+class _Anything:
+    """Never made. Only what is declared `Any` or `object` stands for it: neither is a context, nor awaitable."""
+
+
 class TaskDecorator(Protocol):
     """What `@app.task(…)` returns: the handler's own parameters, without `ctx`, type `submit` and `bind`."""
 
     @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Task[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[_Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Task[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[_Anything, P], R], /) -> SyncTask[..., R]: ...
     @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, _Anything], /) -> SyncTask[P, Any]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
 
 
 class Tenure:
@@ -58,44 +74,73 @@ class Tenure:
     def __init__(
         self, url: str | None = None, *,
         client: str | None = None,
+        namespace: str | None = None,
         settings: Settings | None = None,
         lifespan: Lifespan | None = None,
+        middleware: Iterable[Middleware] = (),
         clock: Clock = SYSTEM_CLOCK,
         must_exist: bool = False,
     ) -> None:  # fmt: skip
         """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet.
 
-        `must_exist`: for tools that look. A place that is not there is an error, not created.
+        `namespace`: apps with different ones share a place and see nothing of each other. `lifespan`: an async
+        context manager around each worker, whose value handlers get as `ctx.state`. `must_exist`: for tools that
+        look. A place that is not there is an error, not created.
         """
         self.settings = settings or settings_from()
-        self.client = self.settings.client if client is None else _checked_client(client)
+        self.client = self.settings.client if client is None else _checked("client", client)
+        self.namespace = self.settings.namespace if namespace is None else _checked("namespace", namespace)
         self.tasks: dict[str, Task[..., Any]] = {}
-        self.clock = clock
+        self.schedules: dict[str, Schedule] = {}
+        #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
+        self.middleware = Middlewares()
+        for one in middleware:
+            self.middleware(one)
         self._lifespan = lifespan
         url = url or self.settings.url
         if url is None:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
         self.url = url
-        self._broker, self._state = assembly.connect(url, clock=clock, must_exist=must_exist)
-        self._opening: asyncio.Task[None] | None = None
-        self._opened = False
+        self._door = self._make_door(clock, *assembly.connect(url, clock=clock, must_exist=must_exist))
+        self._portal = Portal()
+        self._sync_door: Door | None = None
+
+    def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
+        return Door(broker, state, clock, client=self.client, namespace=self.namespace)
 
     # -- tasks -------------------------------------------------------------------------------------
 
     @property
     def queue(self) -> str:
         """The queue of tasks that name none."""
-        return f"{self.client}-tasks"
+        return self.queue_named(f"{self.client}-tasks")
+
+    def queue_named(self, name: str) -> str:
+        """The queue as the broker knows it: within this app's namespace."""
+        if not name or "/" in name or not name.isprintable() or name != name.strip():
+            msg = f"{name!r} cannot name a queue; use letters, digits, dashes and dots"
+            raise BadTask(msg)
+        return name if self.namespace is None else f"{self.namespace}/{name}"
+
+    def sees(self, queue: str) -> bool:
+        """Whether a queue, as the broker knows it, is this app's to look at. Without a namespace: every queue."""
+        return self.namespace is None or queue.startswith(f"{self.namespace}/")
 
     @overload
-    def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Task[P, R]: ...
+    def task(self, function: Callable[Concatenate[_Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
     @overload
-    def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Task[P, R]: ...
+    def task(self, function: Callable[Concatenate[_Anything, P], R], /) -> SyncTask[..., R]: ...
     @overload
-    def task(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R]: ...
+    def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
-    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, _Anything], /) -> SyncTask[P, Any]: ...
+    @overload
+    def task(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
     @overload
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
@@ -106,18 +151,22 @@ class Tenure:
         return lambda later: self._register(later, cast("TaskOptions", options))
 
     def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
-        unknown = options.keys() - TaskOptions.__annotations__.keys()
-        if unknown:
-            msg = f"@app.task takes no option {', '.join(sorted(unknown))}"
+        check_options(options)
+        name = options.get("name") or getattr(function, "__name__", "")
+        if not name:
+            msg = f"{function!r} has no name; decorate a function, or give it one with name="
             raise BadTask(msg)
-        name = options.get("name") or function.__name__
         if name in self.tasks:
             msg = f"a task named {name!r} is registered already; give one of them another name="
             raise BadTask(msg)
         settings = self.settings
-        policy = policy_from(options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds)
-        queue = options.get("queue") or self.queue
-        task: Task[..., Any] = Task(self, function, name, queue, policy, options.get("runs_in"))
+        policy = policy_from(
+            options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds,
+            result_limit=settings.result_limit,
+        )  # fmt: skip
+        queue = self.queue_named(options["queue"]) if "queue" in options else self.queue
+        kind = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
+        task: Task[..., Any] = kind(self, function, name, queue, policy, options.get("runs_in"))
         self.tasks[name] = task
         return task
 
@@ -144,45 +193,102 @@ class Tenure:
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> Handle[Any]:
         """Send one message: a bound call, or a task's name and its payload. Returns when it cannot be lost any more."""
-        if isinstance(call, str):
-            call = self._call_by_name(call, payload)
-        elif not isinstance(call, Call):
+        return await self._door.submit(self._call(call, payload), options)
+
+    def _call(self, call: Any, payload: Mapping[str, Any] | None) -> Call[Any]:
+        if isinstance(call, Call):
+            return call
+        if not isinstance(call, str):
             msg = f"submit takes task.bind(…) or a task's name, not {call!r}; nothing was sent"
             raise BadArgument(msg)
-        return await self.submit_call(call, options)
-
-    def _call_by_name(self, name: str, payload: Mapping[str, Any] | None) -> Call[Any]:
-        task = self.find(name)
+        task = self.find(call)
         return Call(task, task.signature.payload(payload or {}))
 
     async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
-        wall = self.clock.wall()
-        out = outgoing(call, options, id=new_id(wall), client=self.client, sent_at=wall)
-        (sent,) = await self.send([out])
-        return Handle(self, _accepted(sent), duplicate=sent.duplicate)
+        return await self._door.submit(call, options)
 
     async def submit_many(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[Handle[R]]:
-        """Send many messages, in as few steps as the broker allows; raises on the first that is refused."""
-        wall = self.clock.wall()
-        batch = [outgoing(call, options, id=new_id(wall), client=self.client, sent_at=wall) for call in calls]
-        return [Handle(self, _accepted(sent), duplicate=sent.duplicate) for sent in await self.send(batch)]
+        """Send many messages, in as few steps as the broker allows; one handle each, in order.
+
+        A call that is refused does not hold up the others: when all are through, `PartlySent` says which were
+        refused and why, with the handles of those that were sent. Options of its own: `call.having(key=…)`.
+        """
+        return await self._door.submit_many(list(calls), options)
+
+    @overload
+    def submit_sync(self, call: Call[R], /, **options: Unpack[Options]) -> SyncHandle[R]: ...
+    @overload
+    def submit_sync(
+        self, call: str, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
+    ) -> SyncHandle[Any]: ...
+
+    def submit_sync(
+        self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
+    ) -> SyncHandle[Any]:
+        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
+        return self.submit_call_sync(self._call(call, payload), options)
+
+    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+        """Send one call with its options, and wait."""
+        door = self._door_for_sync()
+        return SyncHandle(self._portal(lambda: door.submit(call, options)), self._portal)
+
+    def submit_many_sync(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[SyncHandle[R]]:
+        """As `submit_many`, from code that is not async."""
+        door, many = self._door_for_sync(), list(calls)
+        handles = self._portal(lambda: door.submit_many(many, options))
+        return [SyncHandle(handle, self._portal) for handle in handles]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages; one answer each, refusals included."""
-        await self.open()
-        limit = self._broker.traits.batch_limit
-        if len(batch) <= limit:
-            return await self._broker.send(batch)
-        sent: list[Sent] = []
-        for start in range(0, len(batch), limit):
-            sent += await self._broker.send(batch[start : start + limit])
-        return sent
+        return await self._door.send(batch)
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
+        """A handle on a message that was sent before, perhaps by another process.
+
+        Its result comes as plain JSON values; `task.handle(id)` knows the handler's own type.
+        """
+        return Handle(self._door, id, read or plain_reader())
+
+    def handle_sync(self, id: str) -> SyncHandle[Any]:
+        """As `handle`, for code that is not async."""
+        return SyncHandle(Handle(self._door_for_sync(), id, plain_reader()), self._portal)
 
     async def record(self, id: str) -> Record | None:
         """Everything known about a message."""
-        await self.open()
-        return await self._state.records.get(id)
+        return await self._door.record(id)
+
+    # -- schedules ---------------------------------------------------------------------------------
+
+    def schedule(
+        self, call: Call[Any], /, *,
+        cron: str | None = None,
+        every: float | timedelta | None = None,
+        timezone: str = "UTC",
+        missed: Literal["once", "skip"] = "once",
+        name: str | None = None,
+        **options: Unpack[Options],
+    ) -> "Schedule":  # fmt: skip
+        """Send `call` at every tick: once, however many workers run. Workers of this app do it.
+
+        `cron` is a crontab line in `timezone`, `every` an interval, counted from the epoch. `missed`: what to do about
+        ticks at which no worker ran: "once" sends one message for them all, "skip" sends none.
+        """
+        from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
+
+        name = call.task.name if name is None else name
+        full = name if self.namespace is None else f"{self.namespace}/{name}"
+        if full in self.schedules:
+            msg = f"a schedule named {name!r} is registered already; give one of them another name="
+            raise BadSchedule(msg)
+        schedule = schedule_from(
+            full, call, cron=cron, every=every, timezone=timezone, missed=missed, options=options
+        )  # fmt: skip
+        self.schedules[full] = schedule
+        return schedule
 
     # -- working -----------------------------------------------------------------------------------
 
@@ -204,10 +310,10 @@ class Tenure:
         if concurrency is not None and concurrency < 1:
             msg = f"concurrency={concurrency!r} lets nothing run; a worker needs at least one slot"
             raise ConfigurationError(msg)
-        settings, lifespan = self.settings, self._lifespan
+        settings = self.settings
         options = WorkerOptions(
             concurrency=settings.concurrency if concurrency is None else concurrency,
-            queues=tuple(queues),
+            queues=tuple(map(self.queue_named, queues)),
             name=name,
             lease_seconds=settings.lease_seconds,
             grace_seconds=settings.grace_seconds if grace is None else grace,
@@ -216,12 +322,17 @@ class Tenure:
             own_thread=self.clock is SYSTEM_CLOCK,
         )
         return Worker(
-            self._broker, self._state, self.tasks, self.clock, options,
+            self.broker, self.state, self.tasks, self.clock, options,
             opening=self.open,
             locate=locate_task if reference is None else lambda _task: locate(reference),
-            lifespan=None if lifespan is None else lambda: lifespan(self),
+            lifespan=self.enter_lifespan,
+            schedules=lambda: tuple(self.schedules.values()),
             sinks=sinks,
         )  # fmt: skip
+
+    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """What handlers get as `ctx.state`, for as long as it is entered."""
+        return contextlib.nullcontext() if self._lifespan is None else self._lifespan(self)
 
     def sweep_request(self) -> SweepRequest:
         """How this app's settings sweep."""
@@ -236,37 +347,48 @@ class Tenure:
     # -- opening and closing -----------------------------------------------------------------------
 
     @property
+    def clock(self) -> Clock:
+        """Where this app's time comes from."""
+        return self._door.clock
+
+    @property
     def broker(self) -> Broker:
         """The broker, for operators' tools; call `open` first."""
-        return self._broker
+        return self._door.broker
 
     @property
     def state(self) -> State:
         """The state, for operators' tools; call `open` first."""
-        return self._state
+        return self._door.state
 
     async def open(self) -> None:
         """Connect, once; everything that needs it does so by itself."""
-        if self._opened:
-            return
-        if self._opening is None:
-            self._opening = asyncio.get_running_loop().create_task(self._open())
-        try:
-            await asyncio.shield(self._opening)
-        finally:
-            self._opening = None
-
-    async def _open(self) -> None:
-        await self._broker.open()
-        await self._state.open()
-        self._opened = True
+        await self._door.open()
 
     async def close(self) -> None:
         """Disconnect; the app can be opened again."""
-        if self._opened:
-            self._opened = False
-            await self._state.close()
-            await self._broker.close()
+        await self._door.close()
+
+    def close_sync(self) -> None:
+        """Disconnect what `submit_sync` opened. Nothing is lost without it: what was sent is stored."""
+        door, self._sync_door = self._sync_door, None
+        if door is not None:
+            self._portal(door.close)
+
+    def _door_for_sync(self) -> Door:
+        if self._sync_door is None:
+            self._sync_door = self._door.twin()
+        return self._sync_door
+
+    @contextlib.contextmanager
+    def elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
+        """At another place and in another time for a while, as tests need it."""
+        mine = self._door, self._sync_door
+        self._door, self._sync_door = self._make_door(clock, broker, state), None
+        try:
+            yield
+        finally:
+            self._door, self._sync_door = mine
 
     async def __aenter__(self) -> Self:
         """Open."""
@@ -278,17 +400,9 @@ class Tenure:
         await self.close()
 
 
-def _checked_client(client: str) -> str:
+def _checked(what: str, name: str) -> str:
     try:
-        return client_name(client)
+        return client_name(name)
     except ValueError:
-        msg = f"client={client!r} cannot name a queue; use a-z, 0-9 and single dashes"
+        msg = f"{what}={name!r} cannot be part of a queue's name; use a-z, 0-9 and single dashes"
         raise BadSetting(msg) from None
-
-
-def _accepted(sent: Sent) -> str:
-    """The id, unless the broker refused the message."""
-    if sent.refusal is None:
-        return sent.id
-    refusals = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
-    raise refusals.get(sent.refusal.code, BadArgument)(sent.refusal.text)

@@ -5,7 +5,6 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 """
 
 import importlib.util
-from importlib.metadata import entry_points
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
@@ -34,14 +33,17 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         case "sqlite":
             from tenure.adapters import sqlite
 
-            path, options = _sqlite(url, parts)
-            return sqlite.connect(path, clock=clock, must_exist=must_exist, **options)  # type: ignore[arg-type]
+            path, query = _sqlite(url, parts)
+            options = sqlite.read_options(url, query)
+            return sqlite.connect(path, clock=clock, must_exist=must_exist, **options)
         case "memory":
             from tenure.adapters import memory
 
             return memory.connect(parts.netloc + parts.path, clock=clock)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
+    from importlib.metadata import entry_points  # slow, and rarely needed
+
     for entry in entry_points(group="tenure.brokers", name=parts.scheme):
         backend: Backend = entry.load()(url, clock=clock)
         return backend
@@ -60,27 +62,9 @@ def _not_here(scheme: str) -> Exception:
     return BadURL(f"{scheme}:// is not served by this version of Tenure; use one of: {_KNOWN}")
 
 
-def _sqlite(url: str, parts: SplitResult) -> tuple[str, dict[str, object]]:
+def _sqlite(url: str, parts: SplitResult) -> tuple[str, list[tuple[str, str]]]:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`, with `?synchronous=normal` and the like."""
     if parts.netloc or not parts.path.strip("/"):
         msg = f"{url!r} names no file; write sqlite:///jobs.db (relative) or sqlite:////srv/jobs.db (absolute)"
         raise BadURL(msg)
-    options: dict[str, object] = {}
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        options[name] = _sqlite_option(url, name, value)
-    return unquote(parts.path[1:]), options
-
-
-def _sqlite_option(url: str, name: str, value: str) -> object:
-    try:
-        match name:
-            case "synchronous" if value in ("full", "normal"):
-                return value
-            case "busy_seconds" | "keep_seconds" if float(value) > 0:
-                return float(value)
-            case "body_limit" if int(value) > 0:
-                return int(value)
-    except ValueError:
-        pass
-    msg = f"{url!r}: {name}={value!r} is not an option; there are synchronous=full|normal, busy_seconds, keep_seconds, body_limit"  # noqa: E501
-    raise BadURL(msg)
+    return unquote(parts.path[1:]), parse_qsl(parts.query, keep_blank_values=True)

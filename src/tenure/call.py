@@ -5,8 +5,10 @@ Made by `Task.bind`; handed to `app.submit` or `ctx.submit`, which turn it into 
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Generic, Protocol, TypedDict, TypeVar
+import difflib
+import hashlib
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack, cast
 
 from tenure.errors import BadArgument
 from tenure.message import DEFAULT_PRIORITY, MAX_PRIORITY, Message, Outgoing, Overrides
@@ -24,8 +26,16 @@ class Options(TypedDict, total=False):
     priority: int
     #: Not before so long from now.
     delay: float | timedelta
+    #: Not before this moment, with a time zone. Instead of `delay`.
+    at: datetime
+    #: If nobody began it by then (so long from now, or a moment with a time zone), it goes to the dead letters.
+    expires: float | timedelta | datetime
     #: Once done under this key, done for the ledger's window.
     key: str
+    #: While a message with this word waits, it stands for this one. True: the word is the payload.
+    unique: str | Literal[True]
+    #: For `unique`: only a waiting message that was sent so recently stands for this one.
+    unique_window: float | timedelta
     #: The lease for this message.
     lease: float | timedelta
     max_attempts: int
@@ -54,17 +64,26 @@ class Callable_(Protocol):  # noqa: N801 - the word is taken
 class Call(Generic[R_co]):
     """A task and its payload, not yet sent."""
 
-    __slots__ = ("body", "task")
+    __slots__ = ("body", "options", "task")
 
-    def __init__(self, task: Callable_, body: msgspec.Raw) -> None:
+    def __init__(self, task: Callable_, body: msgspec.Raw, options: Options | None = None) -> None:
         """Bind `body` (JSON) to `task`."""
         self.task = task
         self.body = body
+        #: What this call brings along; what `submit` is given counts more.
+        self.options: Options = options or {}
+
+    def having(self, **options: Unpack[Options]) -> Call[R_co]:
+        """The same call with options of its own, as `submit_many` needs them: `resize.bind(x).having(key=x)`."""
+        return Call(self.task, self.body, cast("Options", {**self.options, **options}))
 
     def __repr__(self) -> str:
         """Show what would be called."""
         return f"<Call {self.task.name} {bytes(self.body)[:80]!r}>"
 
+
+#: The words that `submit` takes beside a call.
+OPTION_NAMES = frozenset(Options.__annotations__)
 
 #: Ten years: longer durations are mistakes, and some stores cannot hold them.
 LONGEST_SECONDS = 3653 * 86_400.0
@@ -88,6 +107,8 @@ def seconds(value: float | timedelta, name: str, *, least: float = 0.0) -> float
 def outgoing(call: Call[object], options: Options, *, id: str, client: str | None, sent_at: float,
              parent: Message | None = None) -> Outgoing:  # fmt: skip
     """The message that a call becomes. A parent hands on its correlation."""
+    if call.options:
+        options = cast("Options", {**call.options, **options})
     if not options and parent is None:  # the common case, kept short: bulk sends live here
         message = Message(
             id=id, queue=call.task.queue, task=call.task.name, body=call.body, client=client, sent_at=sent_at
@@ -98,29 +119,42 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
     if correlation_id is None and parent is not None:
         correlation_id = parent.correlation_id or parent.id
     message = Message(
-        id=options.get("id") or id,
+        id=_own_id(options, call.task.queue) or id,
         queue=call.task.queue,
         task=call.task.name,
         body=call.body,
         priority=_priority(options.get("priority", DEFAULT_PRIORITY)),
         key=options.get("key"),
+        unique=_unique(options, call.body),
         client=client,
         correlation_id=correlation_id,
         parent_id=parent.id if parent is not None else None,
         headers=options.get("headers") or {},
         sent_at=sent_at,
+        expires_at=_expires_at(options, sent_at),
         overrides=_overrides(options),
     )
-    return Outgoing(message, seconds(options.get("delay", 0.0), "delay"))
+    window = options.get("unique_window")
+    unique_seconds = None if window is None else seconds(window, "unique_window", least=0.001)
+    delay = _delay(options, sent_at)
+    if message.expires_at is not None and message.expires_at <= sent_at + delay:
+        msg = "expires is not after the moment at which it may first run; nothing was sent"
+        raise BadArgument(msg)
+    return Outgoing(message, delay, unique_seconds)
 
 
 def _check(options: Options) -> None:
     """Refuse what no worker could read, or what would be left out without a word."""
-    unknown = options.keys() - Options.__annotations__.keys()
+    unknown = sorted(options.keys() - OPTION_NAMES)
     if unknown:
-        msg = f"submit takes no option {', '.join(sorted(unknown))}; nothing was sent"
+        near = difflib.get_close_matches(unknown[0], OPTION_NAMES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(OPTION_NAMES))}."
+        msg = f"submit takes no option {', '.join(unknown)}; {hint} Nothing was sent"
         raise BadArgument(msg)
-    headers = options.get("headers") or {}
+    headers: object = options.get("headers") or {}
+    if not isinstance(headers, dict):
+        msg = f"headers={headers!r} is not a dict of texts; nothing was sent"
+        raise BadArgument(msg)
     texts: list[tuple[str, object]] = [(name, options.get(name)) for name in ("key", "id", "correlation_id")]
     texts += [("headers", part) for pair in headers.items() for part in pair]
     for name in ("key", "id"):
@@ -131,6 +165,66 @@ def _check(options: Options) -> None:
         if value is not None and not isinstance(value, str):
             msg = f"{name}: {value!r} is not a text; nothing was sent"
             raise BadArgument(msg)
+
+
+def _own_id(options: Options, queue: str) -> str | None:
+    """The id that the sender chose; within a namespace it is nobody else's."""
+    id = options.get("id")
+    namespace, slash, _ = queue.rpartition("/")
+    return id if id is None or id.startswith(f"{namespace}{slash}") else f"{namespace}/{id}"
+
+
+def _delay(options: Options, now: float) -> float:
+    at = options.get("at")
+    if at is None:
+        return seconds(options.get("delay", 0.0), "delay")
+    if "delay" in options:
+        msg = "delay and at both say when; give one of them. Nothing was sent"
+        raise BadArgument(msg)
+    # A moment that has passed is now: a sender that was slow, or whose clock is behind, means just that.
+    return seconds(max(0.0, _moment(at, "at") - now), "at")
+
+
+def _expires_at(options: Options, now: float) -> float | None:
+    expires = options.get("expires")
+    if expires is None:
+        return None
+    if not isinstance(expires, datetime):
+        return now + seconds(expires, "expires", least=0.001)
+    moment = _moment(expires, "expires")
+    if moment <= now:
+        msg = f"expires={expires!r} has passed already; nothing was sent"
+        raise BadArgument(msg)
+    return moment
+
+
+def _moment(value: object, name: str) -> float:
+    """A point in time as the user gave it, as wall time. A naive one could mean several."""
+    if not isinstance(value, datetime):
+        msg = f"{name}={value!r} is not a datetime; nothing was sent"
+        raise BadArgument(msg)
+    if value.utcoffset() is None:
+        msg = (
+            f"{name}={value!r} has no time zone, so it names no moment: use datetime(…, tzinfo=UTC) or "
+            "datetime.now(UTC) + …; nothing was sent"
+        )
+        raise BadArgument(msg)
+    return value.timestamp()
+
+
+def _unique(options: Options, body: msgspec.Raw) -> str | None:
+    unique: object = options.get("unique")
+    if unique is None:
+        if "unique_window" in options:
+            msg = "unique_window says nothing without unique; nothing was sent"
+            raise BadArgument(msg)
+        return None
+    if unique is True:
+        return f"payload:{hashlib.sha256(bytes(body)).hexdigest()}"
+    if not isinstance(unique, str) or not unique:
+        msg = f"unique={unique!r} is neither a word nor True; nothing was sent"
+        raise BadArgument(msg)
+    return f"word:{unique}"
 
 
 def _priority(value: int) -> int:

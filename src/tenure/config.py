@@ -17,6 +17,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str | None = None
     client: str = "default"
+    #: Set: this app sees its own queues only, at a place that several apps share.
+    namespace: str | None = None
     lease_seconds: float = 30.0
     max_attempts: int = 3
     sweep_batch: int = 100
@@ -24,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 10
     grace_seconds: float = 30.0
     journal_keep_seconds: float = 7 * 86_400.0
+    #: Largest result of a handler, in bytes of JSON.
+    result_limit: int = 1_048_576
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -66,6 +70,7 @@ _SECONDS = "seconds from 0.05 to 604800"
 _SETTINGS = (
     _Setting("url", ("TENURE_URL",), "a URL such as sqlite:///jobs.db", str),
     _Setting("client", ("TENURE_CLIENT", "CLIENT_ID"), "a-z, 0-9 and single dashes", client_name),
+    _Setting("namespace", ("TENURE_NAMESPACE",), "a-z, 0-9 and single dashes", client_name),
     _Setting("lease_seconds", ("TENURE_LEASE", "ACK_TIMEOUT_SECONDS"), _SECONDS, _number(0.05, _WEEK)),
     _Setting("max_attempts", ("TENURE_MAX_ATTEMPTS", "MAX_ATTEMPTS"), "a whole number from 1", _whole(1, 10**6)),
     _Setting("sweep_batch", ("TENURE_SWEEP_BATCH", "REQUEUE_BATCH_SIZE"), "1 to 1000", _whole(1, 1000)),
@@ -74,6 +79,7 @@ _SETTINGS = (
              _number(0.05, 3600, 0.001)),
     _Setting("concurrency", ("TENURE_CONCURRENCY",), "1 to 10000", _whole(1, 10_000)),
     _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
+    _Setting("result_limit", ("TENURE_RESULT_LIMIT",), "bytes from 0 to 268435456", _whole(0, 2**28)),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ Made by `runtime/handling.py`, or by `runtime/child.py` on the other side of a p
 import asyncio
 import logging
 from collections.abc import Coroutine
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
 import msgspec
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from tenure.once import AsyncTransaction, Transaction
 
 T = TypeVar("T")
+
+#: The header that carries the moment of a schedule's tick.
+SCHEDULED_FOR = "tenure-scheduled-for"
 
 logger = logging.getLogger("tenure.task")
 
@@ -99,6 +103,12 @@ class _Shared:
     def stopping(self) -> bool:
         """True once the worker wants to end: finish soon, or keep a checkpoint and raise `Retry(after=0)`."""
         return self._link.stopping
+
+    @property
+    def scheduled_for(self) -> datetime | None:
+        """The moment of the schedule's tick that sent this message, in the schedule's time zone. None: it was none."""
+        moment = self.message.headers.get(SCHEDULED_FOR)
+        return None if moment is None else datetime.fromisoformat(moment)
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:

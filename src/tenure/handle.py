@@ -1,11 +1,25 @@
-"""A handle: what `submit` returns, a way to ask about one message later."""
+"""A handle: what `submit` returns, a way to ask about one message later.
 
-from typing import Generic, Protocol, TypeVar
+`Handle` is for async code, `SyncHandle` has the same words for code that is not. A handle is only an id and the
+place to ask: make one at any time, in any process, with `app.handle(id)` or `task.handle(id)`.
+"""
 
-from tenure.errors import MessageNotFound
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from tenure.errors import MessageCancelled, MessageNotFound, ResultGone, ResultTimeout, TaskFailed
+from tenure.message import MessageState
 from tenure.record import Record
 
 R_co = TypeVar("R_co", covariant=True)
+
+#: How a result is read from JSON: into the handler's own return type where the task is known.
+Read = Callable[[bytes], Any]
+
+#: How soon to look again for a result: at first at once, later rarely.
+_FIRST_PAUSE_SECONDS = 0.005
+_LONGEST_PAUSE_SECONDS = 0.5
+_PAUSE_GROWTH = 1.5
 
 
 class Asker(Protocol):
@@ -15,27 +29,132 @@ class Asker(Protocol):
         """Everything known about a message."""
         ...
 
+    async def cancel(self, id: str) -> bool:
+        """Take the message back."""
+        ...
+
+    async def pause_until(self, deadline: float | None, seconds: float) -> bool:
+        """Wait a little. False: `deadline` (monotonic) has come."""
+        ...
+
+    def deadline_in(self, seconds: float | None) -> float | None:
+        """That many seconds from now, on the monotonic clock."""
+        ...
+
 
 class Handle(Generic[R_co]):
     """One sent message, by id."""
 
-    __slots__ = ("_app", "duplicate", "id")
+    __slots__ = ("_app", "_read", "duplicate", "id")
 
-    def __init__(self, app: Asker, id: str, *, duplicate: bool = False) -> None:
+    def __init__(self, app: Asker, id: str, read: Read, *, duplicate: bool = False) -> None:
         """Refer to message `id`."""
         self.id = id
-        #: True: the same id or key had been sent before, and this is that message.
+        #: True: the same id, key or unique word had been sent before, and this is that message.
         self.duplicate = duplicate
         self._app = app
+        self._read = read
 
     async def status(self) -> Record:
-        """Where the message is now; raises `MessageNotFound` when it is forgotten."""
+        """Where the message is now: state, attempt, progress, lease, next try, last error.
+
+        Raises `MessageNotFound` when it is forgotten.
+        """
         record = await self._app.record(self.id)
         if record is None:
             msg = f"no message {self.id} is known here: it was never sent to this place, or its record has expired"
             raise MessageNotFound(msg)
         return record
 
+    async def result(self, timeout: float | None = None) -> R_co:  # noqa: ASYNC109 - the message goes on
+        """What the handler returned, as its own type; waits until it has, at most `timeout` seconds.
+
+        Raises `TaskFailed` (with the worker's traceback) if the message is dead, `MessageCancelled`,
+        `MessageNotFound`, or `ResultTimeout`; the message itself is not touched by any of these.
+        """
+        deadline = self._app.deadline_in(timeout)
+        pause = _FIRST_PAUSE_SECONDS
+        while not (record := await self.status()).is_finished:
+            if not await self._app.pause_until(deadline, pause):
+                msg = f"message {self.id} is {record.state} after {timeout:g} s; it goes on, ask again later"
+                raise ResultTimeout(msg)
+            pause = min(_LONGEST_PAUSE_SECONDS, pause * _PAUSE_GROWTH)
+        result: R_co = self._read(_raw_result(record))
+        return result
+
+    async def cancel(self) -> bool:
+        """Take the message back: it will not run, and if it is running its worker is told and its result refused.
+
+        False: it was finished or dead already, and nothing was changed. Recorded in the journal.
+        """
+        return await self._app.cancel(self.id)
+
     def __repr__(self) -> str:
         """Show the id."""
         return f"<Handle {self.id}{' duplicate' if self.duplicate else ''}>"
+
+
+class Blocking(Protocol):
+    """Runs async words for code that is not async."""
+
+    def __call__(self, work: Callable[[], Any]) -> Any:
+        """Wait for what `work` returns, on a loop elsewhere."""
+        ...
+
+
+class SyncHandle(Generic[R_co]):
+    """One sent message, by id, for code that is not async."""
+
+    __slots__ = ("_handle", "_wait")
+
+    def __init__(self, handle: Handle[R_co], wait: Blocking) -> None:
+        """Ask as `handle` does, and wait for the answer."""
+        self._handle = handle
+        self._wait = wait
+
+    @property
+    def id(self) -> str:
+        """The message's id."""
+        return self._handle.id
+
+    @property
+    def duplicate(self) -> bool:
+        """As `Handle.duplicate`."""
+        return self._handle.duplicate
+
+    def status(self) -> Record:
+        """As `Handle.status`."""
+        record: Record = self._wait(self._handle.status)
+        return record
+
+    def result(self, timeout: float | None = None) -> R_co:
+        """As `Handle.result`; blocks."""
+        result: R_co = self._wait(lambda: self._handle.result(timeout))
+        return result
+
+    def cancel(self) -> bool:
+        """As `Handle.cancel`."""
+        changed: bool = self._wait(self._handle.cancel)
+        return changed
+
+    def __repr__(self) -> str:
+        """Show the id."""
+        return f"<SyncHandle {self.id}{' duplicate' if self.duplicate else ''}>"
+
+
+def _raw_result(record: Record) -> bytes:
+    """The result of a finished message, or why there is none."""
+    if record.state is MessageState.CANCELLED:
+        msg = f"message {record.id} was cancelled, deleted or purged: it has no result and never will"
+        raise MessageCancelled(msg)
+    if record.state is MessageState.DEAD:
+        reason = record.reason
+        if reason is None:
+            msg = f"message {record.id} is dead; why was not recorded"
+            raise TaskFailed(msg)
+        msg = f"message {record.id} ({record.task}) is dead: {reason.text}"
+        raise TaskFailed(msg, reason=reason.code, error=reason.error, remote_traceback=reason.traceback)
+    if record.result is None:
+        msg = f"message {record.id} is completed, but its result was not kept"
+        raise ResultGone(msg)
+    return record.result

@@ -7,15 +7,22 @@ ignored, so that a new sender can meet an old worker.
 Used by `task.py`.
 """
 
+import functools
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 
+from tenure.call import OPTION_NAMES
 from tenure.context import Context, SyncContext
-from tenure.errors import BadTask, PayloadInvalid
+from tenure.errors import BadTask, PayloadInvalid, ResultInvalid, ResultTooLarge
+
+#: Options that are also good names for data. Nothing is unclear about them: `submit` takes the handler's own
+#: parameters, `app.submit` the options.
+_PLAIN_WORDS = frozenset({"id", "key", "headers", "correlation_id"})
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _IMMUTABLE = (str, int, float, bool, bytes, tuple, frozenset, type(None))
@@ -26,6 +33,7 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         """Read the function's parameters; raises `BadTask` where no payload could fill them."""
+        _refuse_kind(function, name)
         self.is_async = inspect.iscoroutinefunction(function)
         self._name = name
         parameters = list(inspect.signature(function).parameters.values())
@@ -34,6 +42,8 @@ class Signature:
         self._parameters = parameters[1:] if self.wants_context else parameters
         for parameter in self._parameters:
             _refuse_star(parameter, name)
+            _refuse_parameter(parameter, hints, name)
+        self._result = hints.get("return", Any)
         self._names = tuple(parameter.name for parameter in self._parameters)
         self._known = frozenset(self._names)
         self._positional = tuple(p.name for p in self._parameters if p.kind in _POSITIONAL)
@@ -44,13 +54,14 @@ class Signature:
         except TypeError as error:
             msg = f"task {name}: a parameter has a type that no payload can be read into: {error}"
             raise BadTask(msg) from error
+        _refuse_unreadable(payload, name)
         self._result_encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
     def body(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> msgspec.Raw:
         """The payload for a call with these arguments; raises `PayloadInvalid` if the handler could not take it."""
         payload = dict(zip(self._positional, arguments, strict=False))
         if len(arguments) > len(self._positional) or not payload.keys().isdisjoint(keywords):
-            raise PayloadInvalid(self._sentence("too many arguments, or one given twice"))
+            raise PayloadInvalid(self._sentence("too many arguments, or one given twice; nothing was sent"))
         payload.update(keywords)
         return self.payload(payload)
 
@@ -60,20 +71,22 @@ class Signature:
         A sender that names a parameter which is not there is mistaken; a worker that reads one is only older.
         """
         if isinstance(payload, Mapping) and not payload.keys() <= self._known:
-            unknown = ", ".join(sorted(str(name) for name in payload.keys() - self._known))
-            raise PayloadInvalid(self._sentence(f"no parameter named {unknown}; nothing was sent"))
+            raise PayloadInvalid(self._sentence(f"{self._unknown(payload.keys() - self._known)}; nothing was sent"))
         try:
             raw = self._result_encoder.encode(payload)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise PayloadInvalid(self._sentence(str(error))) from error
-        self.arguments(raw)
+            raise PayloadInvalid(self._sentence(f"{error}; nothing was sent")) from error
+        try:
+            self._decoder.decode(raw)
+        except _UNREADABLE as error:
+            raise PayloadInvalid(self._sentence(f"{error}; nothing was sent")) from error
         return msgspec.Raw(raw)
 
     def arguments(self, body: bytes | msgspec.Raw) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call the handler with; raises `PayloadInvalid` with a readable reason."""
         try:
             payload = self._decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise PayloadInvalid(self._sentence(str(error)), body) from error
         values = msgspec.structs.astuple(payload)
         count = len(self._positional)
@@ -81,12 +94,104 @@ class Signature:
             return values, {}
         return values[:count], dict(zip(self._names[count:], values[count:], strict=True))
 
-    def encode_result(self, result: Any) -> bytes:
-        """The result as JSON; raises TypeError where it has no JSON form."""
-        return self._result_encoder.encode(result)
+    def encode_result(self, result: Any, limit: int) -> bytes:
+        """The result as JSON; raises `ResultInvalid` where it has no such form, `ResultTooLarge` over `limit` bytes."""
+        if result is None:
+            return b"null"
+        try:
+            raw = self._result_encoder.encode(result)
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+            msg = f"{self._name} returned a {type(result).__name__} that has no JSON form: {error}"
+            raise ResultInvalid(msg) from error
+        if len(raw) > limit:
+            msg = f"{self._name} returned {len(raw)} bytes of JSON, and results may have {limit}"
+            raise ResultTooLarge(msg)
+        return raw
+
+    def decode_result(self, raw: bytes) -> Any:
+        """The result as the handler's own return type; raises `ResultInvalid`."""
+        try:
+            return self._result_decoder.decode(raw)
+        except _UNREADABLE as error:
+            msg = f"the result of {self._name} does not fit its return type here: {error}"
+            raise ResultInvalid(msg) from error
+
+    @functools.cached_property
+    def _result_decoder(self) -> "msgspec.json.Decoder[Any]":
+        try:
+            return msgspec.json.Decoder(self._result, dec_hook=_decode_hook)
+        except TypeError:  # a type that JSON does not know: plain values then
+            return msgspec.json.Decoder()
+
+    def _unknown(self, names: set[Any]) -> str:
+        options = sorted(str(name) for name in names if name in OPTION_NAMES)
+        if options:
+            sent = ", ".join(f"{name}=…" for name in options)
+            return (
+                f"{', '.join(options)}: an option and no parameter, app.submit({self._name}.bind(…), {sent}) takes it"
+            )
+        return f"no parameter named {', '.join(sorted(map(str, names)))}"
 
     def _sentence(self, detail: str) -> str:
         return f"the payload does not fit {self._name}({', '.join(self._names)}): {detail}"
+
+
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, RecursionError)
+
+
+def _refuse_kind(function: Callable[..., Any], name: str) -> None:
+    """Refuse what can be called but never runs as a handler."""
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        msg = f"task {name}: a handler returns once, and this one yields; collect what it yields, or submit each"
+        raise BadTask(msg)
+    if inspect.isclass(function) or not callable(function):
+        msg = f"task {name}: {function!r} is not a function; decorate a function or an async function"
+        raise BadTask(msg)
+    if name == "<lambda>":
+        msg = "a lambda has no name that a worker could find it by: use def, or give it one with name="
+        raise BadTask(msg)
+
+
+def _refuse_parameter(parameter: inspect.Parameter, hints: dict[str, Any], name: str) -> None:
+    """Refuse a parameter that a payload cannot fill in one clear way."""
+    word = parameter.name
+    if word not in hints:
+        msg = f"task {name}: parameter {word} has no annotation, so no payload can be checked for it; write {word}: str"
+        raise BadTask(msg)
+    if hints[word] in (Context, SyncContext):
+        msg = f"task {name}: {word} is the context, and the context comes first"
+        raise BadTask(msg)
+    if word in OPTION_NAMES - _PLAIN_WORDS:
+        msg = (
+            f"task {name}: parameter {word} has the name of an option of submit, so nobody could tell what "
+            f"{name}.submit({word}=…) means; rename it"
+        )
+        raise BadTask(msg)
+
+
+def _refuse_unreadable(payload: type[msgspec.Struct], name: str) -> None:
+    """Refuse a type that JSON does not know and that cannot check itself: no message could ever be read into it."""
+    for field in msgspec.inspect.type_info(payload).fields:  # type: ignore[attr-defined] # a struct has fields
+        found = next((kind for kind in _custom(field.type, set()) if not hasattr(kind, "model_validate")), None)
+        if found is not None:
+            msg = (
+                f"task {name}: parameter {field.name} has the type {found.__name__}, which JSON cannot fill; "
+                "use plain types, a dataclass, a msgspec.Struct or a pydantic model"
+            )
+            raise BadTask(msg)
+
+
+def _custom(info: Any, seen: set[int]) -> Iterator[type]:
+    """Every type within `info` that msgspec leaves to others."""
+    if id(info) in seen:
+        return
+    seen.add(id(info))
+    if isinstance(info, msgspec.inspect.CustomType):
+        yield info.cls
+    for value in msgspec.structs.asdict(info).values() if isinstance(info, msgspec.Struct) else ():
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, msgspec.Struct):
+                yield from _custom(part, seen)
 
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
@@ -112,7 +217,8 @@ def _is_context(parameter: inspect.Parameter, hints: dict[str, Any], name: str, 
 
 def _refuse_star(parameter: inspect.Parameter, name: str) -> None:
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-        msg = f"task {name}: *{parameter.name} cannot be filled from a payload; name each parameter"
+        stars = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
+        msg = f"task {name}: {stars}{parameter.name} cannot be filled from a payload; name each parameter"
         raise BadTask(msg)
 
 

@@ -1,26 +1,30 @@
 """A task: a named handler with its policy.
 
-Calling it calls the handler, as in tests; `submit` and `bind` take the same arguments without `ctx` and
-are typed by the handler's own signature.
+Calling it calls the handler itself, without a queue; `submit` and `bind` take the same arguments. All three are
+typed by the handler's own signature, without `ctx`.
 
 Made by `@app.task`. Its instances are messages.
 """
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
 
 import msgspec
 
 from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, seconds
+from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
 from tenure.retry import RetryPolicy
 from tenure.signature import Signature
 from tenure.timing.policy import LeasePolicy
 
 if TYPE_CHECKING:
-    from tenure.handle import Handle
+    from tenure.handle import Handle, Read, SyncHandle
+    from tenure.middleware import Middleware
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,10 +52,12 @@ class TaskOptions(TypedDict, total=False):
     lease: float | timedelta
     #: Ends a hung handler. None: never.
     max_hold: float | timedelta | None
-    #: Errors that no retry can mend.
-    reject_on: tuple[type[BaseException], ...]
+    #: Errors that no retry can mend: one class, or a tuple of them.
+    reject_on: type[BaseException] | tuple[type[BaseException], ...]
+    #: At most so many of this task at once in one worker. None: as many as the worker has slots.
+    concurrency: int | None
     #: "process": in a child process, for work that holds the GIL or may crash. Default: by the kind of function.
-    runs_in: str
+    runs_in: Literal["loop", "thread", "process"]
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -60,20 +66,41 @@ class Policy(msgspec.Struct, frozen=True):
     retry: RetryPolicy
     lease: LeasePolicy
     reject_on: tuple[type[BaseException], ...] = ()
+    #: At most so many at once in one worker. None: no limit of its own.
+    concurrency: int | None = None
+    #: Largest result, in bytes of JSON.
+    result_limit: int = 1_048_576
 
 
-class Submitter(Protocol):
+class Home(Protocol):
     """What a task needs of its app."""
+
+    @property
+    def middleware(self) -> "Sequence[Middleware]":
+        """What stands around every handler, outermost first."""
+        ...
+
+    def enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
+        """What handlers get as `ctx.state`, for as long as it is entered."""
+        ...
+
+    def handle(self, id: str, read: "Read | None" = None) -> "Handle[Any]":
+        """A handle on a message, with the way to read its result."""
+        ...
 
     async def submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
         """Send one call."""
         ...
 
+    def submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
+        """Send one call from code that is not async."""
+        ...
+
 
 class Task(Generic[P, R]):
-    """A named handler with its policy."""
+    """A named handler with its policy. `R` is what it returns, awaited or not."""
 
-    def __init__(self, app: Submitter, function: Callable[..., Any], name: str, queue: str,
+    def __init__(self, app: Home, function: Callable[..., Any], name: str, queue: str,
                  policy: Policy, runs_in: str | None) -> None:  # fmt: skip
         """Read the handler's signature; raises `BadTask` for what cannot work."""
         self.name = name
@@ -82,15 +109,11 @@ class Task(Generic[P, R]):
         self.function = function
         self.signature = Signature(function, name)
         self.runs_in = _runs_in(runs_in, self.signature, name)
-        self._app = app
+        self.app = app
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
         self.__module__ = function.__module__
         self.__wrapped__ = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the handler itself, without a queue."""
-        return self.function(*args, **kwargs)
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments, to be submitted with options; raises `PayloadInvalid`."""
@@ -98,15 +121,63 @@ class Task(Generic[P, R]):
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
         """Send a message for this task; returns when it cannot be lost any more."""
-        return await self._app.submit_call(self.bind(*args, **kwargs), {})
+        return await self.app.submit_call(self.bind(*args, **kwargs), {})
+
+    def submit_sync(self, *args: P.args, **kwargs: P.kwargs) -> "SyncHandle[R]":
+        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
+        return self.app.submit_call_sync(self.bind(*args, **kwargs), {})
+
+    def handle(self, id: str) -> "Handle[R]":
+        """A handle on a message of this task that was sent before, perhaps by another process."""
+        return self.app.handle(id, self.signature.decode_result)
+
+    def _arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """With a context of its own in front, where the handler takes one and none was given."""
+        signature = self.signature
+        if not signature.wants_context:
+            return args
+        return with_context(args, task=self.name, queue=self.queue, is_async=signature.is_async)
 
     def __repr__(self) -> str:
         """Name and queue."""
         return f"<Task {self.name} on {self.queue}>"
 
 
-def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float) -> Policy:
+class AsyncTask(Task[P, R]):
+    """A task whose handler is an async function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Call the handler itself, without a queue; it gets a context of its own, or the one given first."""
+        result: Coroutine[Any, Any, R] = self.function(*self._arguments(args), **kwargs)
+        return result
+
+
+class SyncTask(Task[P, R]):
+    """A task whose handler is a plain function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the handler itself, without a queue; it gets a context of its own, or the one given first."""
+        result: R = self.function(*self._arguments(args), **kwargs)
+        return result
+
+
+def check_options(options: TaskOptions) -> None:
+    """Refuse options that a task does not have."""
+    known = TaskOptions.__annotations__.keys()
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
+        msg = f"@app.task takes no option {', '.join(unknown)}; {hint}"
+        raise BadTask(msg)
+
+
+def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float, result_limit: int) -> Policy:
     """The policy that the decorator's options describe, over the app's defaults."""
+    concurrency = options.get("concurrency")
+    if concurrency is not None and not is_whole(concurrency, 1):
+        msg = f"concurrency={concurrency!r} is not a whole number of at least 1"
+        raise BadTask(msg)
     attempts = options.get("max_attempts", max_attempts)
     if not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
@@ -124,6 +195,8 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
                 max_hold_seconds=None if hold is None else seconds(hold, "max_hold", least=0.001),
             ),
             reject_on=_errors(options.get("reject_on", ())),
+            concurrency=concurrency,
+            result_limit=result_limit,
         )
     except BadArgument as error:
         msg = str(error).removesuffix("; nothing was sent")

@@ -8,7 +8,6 @@ import pytest
 from tenure import BadArgument, KeyConflict, MessageNotFound, PayloadInvalid, Tenure, UnknownTask
 from tenure.config import Settings
 from tenure.errors import BadURL, BodyTooLarge, ConfigurationError, MissingExtra
-from tenure.handle import Handle
 from tenure.message import MessageState
 
 
@@ -173,7 +172,7 @@ async def test_many_are_sent_in_as_few_calls_as_the_broker_allows(app: Tenure, m
 async def test_a_handle_of_a_message_that_nobody_knows_says_so(app: Tenure) -> None:
     await app.open()
     with pytest.raises(MessageNotFound, match="never sent to this place"):
-        await Handle[None](app, "nobody").status()
+        await app.handle("nobody").status()
 
 
 # --- names ----------------------------------------------------------------------------------------------

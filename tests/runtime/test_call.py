@@ -1,6 +1,6 @@
 """A call and the options that one submit may set."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import msgspec
@@ -69,7 +69,18 @@ def test_a_parent_hands_on_its_correlation() -> None:
         ("correlation_id", b"x"),
         ("headers", {"a": 1}),
         ("headers", {1: "a"}),
+        ("headers", "x"),
         ("priorty", 9),
+        ("at", datetime(2030, 1, 1)),  # noqa: DTZ001 - naive on purpose
+        ("at", 12.0),
+        ("at", datetime(2200, 1, 1, tzinfo=UTC)),
+        ("expires", datetime(2030, 1, 1)),  # noqa: DTZ001
+        ("expires", datetime(1970, 1, 1, tzinfo=UTC)),
+        ("expires", 0),
+        ("unique", ""),
+        ("unique", False),
+        ("unique", 7),
+        ("unique_window", 60),
     ],
     ids=str,
 )
@@ -77,7 +88,7 @@ def test_an_option_that_no_worker_could_read_is_refused_at_the_door(name: str, v
     with pytest.raises(BadArgument) as caught:
         out(**{name: value})
     assert name in str(caught.value)
-    assert "nothing was sent" in str(caught.value)
+    assert "nothing was sent" in str(caught.value).lower()
 
 
 @pytest.mark.parametrize("name", ["key", "id"])
@@ -94,3 +105,68 @@ def test_durations_are_seconds_or_timedeltas() -> None:
     for endless in (1e13, float("inf"), float("nan")):
         with pytest.raises(BadArgument, match="ten years"):
             seconds(endless, "x")
+
+
+# --- when -----------------------------------------------------------------------------------------------
+
+
+def test_at_is_a_moment_in_any_zone() -> None:
+    moment = datetime(1970, 1, 1, 2, 0, 39, tzinfo=timezone(timedelta(hours=2)))
+    assert out(at=moment).delay_seconds == 30.0
+
+
+def test_a_moment_that_has_passed_is_now() -> None:
+    assert out(at=datetime(1970, 1, 1, tzinfo=UTC)).delay_seconds == 0.0
+
+
+def test_a_naive_moment_is_refused_with_what_to_write() -> None:
+    with pytest.raises(BadArgument, match=r"no time zone.*tzinfo=UTC.*nothing was sent"):
+        out(at=datetime(2030, 1, 1))  # noqa: DTZ001 - naive on purpose
+
+
+def test_delay_and_at_together_are_refused() -> None:
+    with pytest.raises(BadArgument, match="give one of them"):
+        out(at=datetime(2030, 1, 1, tzinfo=UTC), delay=1)
+
+
+def test_expires_is_a_duration_or_a_moment() -> None:
+    assert out(expires=timedelta(minutes=1)).message.expires_at == 69.0
+    assert out(expires=60).message.expires_at == 69.0
+    assert out(expires=datetime(1970, 1, 1, 0, 0, 20, tzinfo=UTC)).message.expires_at == 20.0
+
+
+def test_what_would_expire_before_it_may_run_is_refused() -> None:
+    with pytest.raises(BadArgument, match="not after the moment"):
+        out(expires=60, delay=60)
+
+
+# --- unique ---------------------------------------------------------------------------------------------
+
+
+def test_unique_is_a_word_or_the_payload() -> None:
+    word, payload = out(unique="site", unique_window=60), out(unique=True)
+    assert (word.message.unique, word.unique_seconds) == ("word:site", 60.0)
+    assert payload.message.unique.startswith("payload:")
+    assert payload.unique_seconds is None
+    assert out(unique=True).message.unique == payload.message.unique
+    # A word that looks like a payload's is still a word.
+    assert out(unique=payload.message.unique).message.unique != payload.message.unique
+
+
+# --- options of a call's own ----------------------------------------------------------------------------
+
+
+def test_a_call_may_bring_options_and_submit_overrules_them() -> None:
+    call: Call[object] = Call(Target(), msgspec.Raw(b"{}"))
+    dressed = call.having(key="a", priority=1).having(priority=2)
+    sent = outgoing(dressed, {"priority": 9}, id="new", client=None, sent_at=9.0)
+    assert (sent.message.key, sent.message.priority) == ("a", 9)
+    assert outgoing(dressed, {}, id="new", client=None, sent_at=9.0).message.priority == 2
+    assert call.options == {}
+
+
+def test_an_id_that_the_sender_chose_belongs_to_its_namespace() -> None:
+    call: Call[object] = Call(Target(queue="blue/mail"), msgspec.Raw(b"{}"))
+    assert outgoing(call, {"id": "7"}, id="new", client=None, sent_at=9.0).message.id == "blue/7"
+    assert outgoing(call, {"id": "blue/7"}, id="new", client=None, sent_at=9.0).message.id == "blue/7"
+    assert out(id="7").message.id == "7"

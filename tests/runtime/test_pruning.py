@@ -20,6 +20,9 @@ class FakeJournal:
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         return [StoredEvent(1, Event(EventKind.COMPLETED, 0.0))]
 
+    async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        return []
+
     async def last(self) -> int:
         return 1
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tenure import Context, PayloadInvalid, SyncContext
-from tenure.errors import BadTask
+from tenure.errors import BadTask, ResultInvalid, ResultTooLarge
 from tenure.signature import Signature
 
 
@@ -91,11 +91,80 @@ def test_annotations_may_be_constrained() -> None:
         arguments(work, b'{"width": 0}')
 
 
-def test_parameters_without_annotations_take_anything() -> None:
-    def work(anything, more=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def test_a_parameter_may_take_anything_if_it_says_so() -> None:
+    def work(anything: Any, more: Any = None) -> tuple[Any, Any]:
         return anything, more
 
     assert arguments(work, b'{"anything": {"a": [1]}}') == ({"a": [1]}, None)
+
+
+def _unannotated(image):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    return image
+
+
+def _yields(image: str) -> Any:
+    yield image
+
+
+async def _yields_async(image: str) -> Any:
+    yield image
+
+
+class _Plain: ...
+
+
+def _takes_plain(thing: _Plain) -> None: ...
+
+
+def _takes_many_plain(things: dict[str, list[_Plain]]) -> None: ...
+
+
+async def _context_last(image: str, ctx: Context) -> None: ...
+
+
+def _keywords(**rest: str) -> None: ...
+
+
+def _delayed(user: str, delay: float) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (_unannotated, "parameter image has no annotation.*write image: str"),
+        (_yields, "yields"),
+        (_yields_async, "yields"),
+        (_Plain, "not a function"),
+        (_takes_plain, "parameter thing has the type _Plain"),
+        (_takes_many_plain, "parameter things has the type _Plain"),
+        (_context_last, "the context comes first"),
+        (_keywords, r"\*\*rest cannot be filled"),
+        (_delayed, "parameter delay has the name of an option of submit.*rename it"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_can_be_written_but_not_run_is_refused_with_what_to_do(function: Callable[..., Any], words: str) -> None:
+    with pytest.raises(BadTask, match=words):
+        Signature(function, "work")
+
+
+def test_a_lambda_needs_a_name() -> None:
+    with pytest.raises(BadTask, match="give it one with name="):
+        Signature(lambda: None, "<lambda>")
+
+
+def test_plain_words_that_are_options_too_may_name_parameters() -> None:
+    def work(id: str, key: str) -> tuple[str, str]:
+        return id, key
+
+    assert arguments(work, bytes(Signature(work, "work").body((), {"id": "1", "key": "a"}))) == ("1", "a")
+
+
+def test_an_option_given_as_an_argument_is_told_where_it_belongs() -> None:
+    def work(image: str) -> None: ...
+
+    with pytest.raises(PayloadInvalid, match=r"app.submit\(work.bind\(…\), delay=…\) takes it; nothing was sent"):
+        Signature(work, "work").body(("a.png",), {"delay": 30})
 
 
 def test_a_mutable_default_is_allowed() -> None:
@@ -250,9 +319,33 @@ def test_an_annotation_that_cannot_be_resolved_is_refused() -> None:
     ],
 )
 def test_results_become_json(result: Any, encoded: bytes) -> None:
-    assert Signature(lambda: None, "work").encode_result(result) == encoded
+    assert Signature(lambda: None, "work").encode_result(result, 100) == encoded
 
 
 def test_a_result_without_a_json_form_is_refused() -> None:
-    with pytest.raises(TypeError, match="object has no JSON form"):
-        Signature(lambda: None, "work").encode_result(object())
+    with pytest.raises(ResultInvalid, match="object has no JSON form"):
+        Signature(lambda: None, "work").encode_result(object(), 100)
+
+
+def test_a_result_over_the_limit_is_refused() -> None:
+    signature = Signature(lambda: None, "work")
+    assert signature.encode_result("x" * 8, 10) == b'"xxxxxxxx"'
+    with pytest.raises(ResultTooLarge, match="work returned 11 bytes of JSON, and results may have 10"):
+        signature.encode_result("x" * 9, 10)
+
+
+def test_a_result_is_read_as_the_handlers_own_type() -> None:
+    def size() -> Size:
+        return Size(1, 2)
+
+    def model() -> Model:
+        return Model(7)
+
+    assert Signature(size, "size").decode_result(b'{"width":1,"height":2}') == Size(1, 2)
+    assert Signature(model, "model").decode_result(b'{"number":7}') == Model(7)
+    with pytest.raises(ResultInvalid, match="does not fit its return type"):
+        Signature(size, "size").decode_result(b'"large"')
+
+
+def test_a_result_without_a_declared_type_is_plain_json() -> None:
+    assert Signature(lambda: None, "work").decode_result(b'{"a":[1]}') == {"a": [1]}

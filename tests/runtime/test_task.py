@@ -34,6 +34,7 @@ def test_times_are_seconds_or_timedeltas() -> None:
         {"lease": timedelta(minutes=1), "max_hold": 5, "first_delay": 0.5, "max_delay": timedelta(hours=1)},
         max_attempts=3,
         lease_seconds=30.0,
+        result_limit=1,
     )
     assert (policy.lease.seconds, policy.lease.max_hold_seconds) == (60.0, 5.0)
     assert (policy.retry.first_delay_seconds, policy.retry.max_delay_seconds) == (0.5, 3600.0)
@@ -68,7 +69,7 @@ def test_options_that_make_no_sense_are_refused_where_the_task_is_made(app: Tenu
 
 
 def test_one_class_of_errors_is_enough(app: Tenure) -> None:
-    assert app.task(reject_on=ValueError)(plain).policy.reject_on == (ValueError,)  # type: ignore[call-overload]
+    assert app.task(reject_on=ValueError)(plain).policy.reject_on == (ValueError,)
 
 
 def test_where_it_runs_follows_from_the_function(app: Tenure) -> None:

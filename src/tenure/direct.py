@@ -1,0 +1,84 @@
+"""Direct: a handler that is called by hand, without a queue, gets a context that belongs to no worker.
+
+    assert await resize("a.png") == {"width": 800}
+
+Checkpoints are kept for as long as the context lives, progress goes nowhere, and what the handler hands on is
+kept in `DirectLink.handed_on` instead of being sent. To see more than the bare function, use `tenure.testing`.
+
+Used by `task.py`. The context of a message that a worker runs comes from `runtime/handling.py`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tenure.call import Call, Options, outgoing
+from tenure.clock import SYSTEM_CLOCK
+from tenure.context import Context, SyncContext
+from tenure.message import Message, Outgoing, new_id
+from tenure.record import Progress
+
+
+class DirectLink:
+    """Answers a handler that no worker runs; satisfies `tenure.context.Link`."""
+
+    deadline = float("inf")
+    lease_lost = False
+    stopping = False
+
+    def __init__(self, message: Message) -> None:
+        """Speak for a message that was never sent."""
+        self._message = message
+        self._checkpoint: bytes | None = None
+        #: What the handler handed on.
+        self.handed_on: list[Outgoing] = []
+
+    async def touch(self, seconds: float | None) -> None:
+        """Nobody lends, so nothing ends."""
+
+    def progress(self, progress: Progress) -> None:
+        """Nobody looks."""
+
+    async def checkpoint(self, data: bytes) -> None:
+        """Keep it for this context."""
+        self._checkpoint = data
+
+    async def load_checkpoint(self) -> bytes | None:
+        """What this context kept."""
+        return self._checkpoint
+
+    def submit(self, call: Call[Any], options: Options) -> str:
+        """Keep it instead of sending it; what is wrong with it is said all the same."""
+        wall = SYSTEM_CLOCK.wall()
+        out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall, parent=self._message)
+        self.handed_on.append(out)
+        return out.message.id
+
+
+def with_context(arguments: tuple[Any, ...], *, task: str, queue: str, is_async: bool) -> tuple[Any, ...]:
+    """The arguments with a context in front; one that the caller brought stays."""
+    if arguments and isinstance(arguments[0], Context | SyncContext):
+        return arguments
+    wall = SYSTEM_CLOCK.wall()
+    message = Message(id=new_id(wall), queue=queue, task=task, body=msgspec.Raw(b"{}"), sent_at=wall)
+    link = DirectLink(message)
+    if is_async:
+        return (Context(message, 1, 0, link, None), *arguments)
+    return (_DirectSyncContext(message, link), *arguments)
+
+
+class _DirectSyncContext(SyncContext):
+    """Waits for nobody: what a `DirectLink` is asked is answered at once."""
+
+    __slots__ = ()
+
+    def __init__(self, message: Message, link: DirectLink) -> None:
+        super(SyncContext, self).__init__(message, 1, 0, link, None)
+
+    def _wait(self, work: Any) -> Any:
+        try:
+            work.send(None)
+        except StopIteration as answer:
+            return answer.value
+        msg = "a direct call has nothing to wait for"
+        raise RuntimeError(msg)

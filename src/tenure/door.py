@@ -1,0 +1,211 @@
+"""The door: an open broker and state as one event loop uses them, for sending and asking.
+
+An app has one for async code, and a second one, with connections of its own, for code that is not
+(`portal.py`). Nothing is opened before it is needed.
+
+Used by `app.py`; what is sent here is leased by `runtime/intake.py`.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tenure.broker import Broker, Sent
+from tenure.call import Call, Options, outgoing
+from tenure.clock import Clock
+from tenure.errors import (
+    BadArgument,
+    BadMessage,
+    BodyTooLarge,
+    BrokerError,
+    KeyConflict,
+    MessageNotFound,
+    PartlySent,
+    TenureError,
+)
+from tenure.handle import Handle, Read
+from tenure.message import Outgoing, new_id
+from tenure.operating import Operator, this_user
+from tenure.record import Record
+from tenure.state import State
+
+R = TypeVar("R")
+
+_REFUSALS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
+
+_read_plain: Read = msgspec.json.Decoder().decode
+
+
+class Door:
+    """Sends, and asks about what was sent. Satisfies `tenure.handle.Asker`."""
+
+    def __init__(self, broker: Broker, state: State, clock: Clock, *, client: str, namespace: str | None) -> None:
+        """Nothing is opened yet."""
+        self.broker = broker
+        self.state = state
+        self.clock = clock
+        self._client = client
+        self._namespace = namespace
+        self._opening: asyncio.Task[None] | None = None
+        #: The process in which it is open; 0: in none. A forked child must open it again.
+        self._pid = 0
+
+    def twin(self) -> "Door":
+        """A second door for another thread's event loop."""
+        broker, state = self.broker.twin(), self.state.twin()
+        return Door(broker, state, self.clock, client=self._client, namespace=self._namespace)
+
+    # -- sending -----------------------------------------------------------------------------------
+
+    async def submit(self, call: Call[R], options: Options) -> Handle[R]:
+        """Send one call; returns when it cannot be lost any more."""
+        wall = self.clock.wall()
+        out = outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall)
+        if self._pid != os.getpid():
+            await self.open()
+        (sent,) = await self.broker.send((out,))
+        if sent.refusal is not None:
+            raise _refused(sent)
+        return Handle(self, sent.id, reader(call), duplicate=sent.duplicate)
+
+    async def submit_many(self, calls: Sequence[Call[R]], options: Options) -> list[Handle[R]]:
+        """Send many calls; those that are refused do not hold up the others, and are told in one `PartlySent`."""
+        await self.open()
+        refusals: dict[int, TenureError] = {}
+        batch: list[Outgoing] = []
+        places: list[int] = []
+        wall = self.clock.wall()
+        if options and calls:
+            # A mistake in what holds for all of them is the caller's, and nothing is sent.
+            outgoing(Call(calls[0].task, calls[0].body), options, id="", client=self._client, sent_at=wall)
+        for place, call in enumerate(calls):
+            try:
+                batch.append(outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall))
+                places.append(place)
+            except TenureError as error:
+                refusals[place] = error
+        handles: list[Handle[R] | None] = [None] * len(calls)
+        limit = self.broker.traits.batch_limit
+        for start in range(0, len(batch), limit):
+            own = places[start : start + limit]
+            try:
+                answers = await self.broker.send(batch[start : start + limit])
+            except BrokerError as error:
+                # Later batches would meet the same: what is left is told as it is, and nothing is sent twice.
+                refusals.update(dict.fromkeys(places[start:], error))
+                break
+            for place, sent in zip(own, answers, strict=True):
+                if sent.refusal is not None:
+                    refusals[place] = _refused(sent)
+                else:
+                    handles[place] = Handle(self, sent.id, reader(calls[place]), duplicate=sent.duplicate)
+        if refusals:
+            raise _partly(handles, refusals)
+        return [handle for handle in handles if handle is not None]
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Send raw messages; one answer each, refusals included."""
+        await self.open()
+        limit = self.broker.traits.batch_limit
+        sent: list[Sent] = []
+        for start in range(0, len(batch), limit):
+            sent += await self.broker.send(batch[start : start + limit])
+        return sent
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    async def record(self, id: str) -> Record | None:
+        """Everything known about a message of this namespace. None: nothing."""
+        await self.open()
+        record = await self.state.records.get(id)
+        if record is None and self._namespace is not None:
+            # As it was given to `submit(id=…)`.
+            record = await self.state.records.get(f"{self._namespace}/{id}")
+        if record is not None and self._namespace is not None and not record.queue.startswith(f"{self._namespace}/"):
+            where = record.queue.rpartition("/")[0]
+            other = f"namespace {where!r}" if where else "no namespace"
+            msg = f"message {id} belongs to {other}, and this app to {self._namespace!r}; ask an app of that one"
+            raise MessageNotFound(msg)
+        return record
+
+    async def cancel(self, id: str) -> bool:
+        """Take a message back, also from a worker that runs it; recorded. False: it was finished or dead already."""
+        record = await self.record(id)
+        if record is None:
+            msg = f"no message {id} is known here: it was never sent to this place, or its record has expired"
+            raise MessageNotFound(msg)
+        (cancelled,) = await self.operator(by=this_user()).cancel([record.id])
+        return cancelled.was is not None
+
+    def operator(self, *, by: str, triggered_by: str = "api") -> Operator:
+        """Somebody who acts on messages and queues here."""
+        return Operator(self.broker, self.state, self.clock, by=by, triggered_by=triggered_by)
+
+    def deadline_in(self, seconds: float | None) -> float | None:
+        """That many seconds from now, on the monotonic clock."""
+        return None if seconds is None else self.clock.monotonic() + seconds
+
+    async def pause_until(self, deadline: float | None, seconds: float) -> bool:
+        """Wait a little. False: `deadline` has come."""
+        left = float("inf") if deadline is None else deadline - self.clock.monotonic()
+        if left <= 0:
+            return False
+        await asyncio.sleep(min(seconds, left))
+        return True
+
+    # -- opening and closing -----------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Connect, once; everything that needs it does so by itself."""
+        if self._pid == os.getpid():
+            return
+        if self._opening is None or self._opening.get_loop() is not asyncio.get_running_loop():
+            self._opening = asyncio.get_running_loop().create_task(self._open())
+        try:
+            await asyncio.shield(self._opening)
+        finally:
+            self._opening = None
+
+    async def _open(self) -> None:
+        await self.broker.open()
+        await self.state.open()
+        self._pid = os.getpid()
+
+    async def close(self) -> None:
+        """Disconnect; it can be opened again."""
+        if self._pid == os.getpid():
+            self._pid = 0
+            await self.state.close()
+            await self.broker.close()
+
+
+def reader(call: Call[Any]) -> Read:
+    """How the result of this call is read."""
+    signature = getattr(call.task, "signature", None)
+    return _read_plain if signature is None else signature.decode_result
+
+
+def plain_reader() -> Read:
+    """How a result is read where the task is not known: as plain JSON values."""
+    return _read_plain
+
+
+def _refused(sent: Sent) -> BadMessage:
+    """Why the broker did not take a message."""
+    if sent.refusal is None:
+        msg = f"{sent.id} was not refused"
+        raise RuntimeError(msg)
+    return _REFUSALS.get(sent.refusal.code, BadArgument)(sent.refusal.text)
+
+
+def _partly(handles: Sequence[Handle[Any] | None], refusals: dict[int, TenureError]) -> PartlySent:
+    first = min(refusals)
+    sent = len(handles) - len(refusals)
+    msg = (
+        f"{len(refusals)} of {len(handles)} messages were not sent, {sent} were; the first that was not is number "
+        f"{first} (counted from 0): {refusals[first]}. See .refusals and .handles, and send those again"
+    )
+    return PartlySent(msg, handles, refusals)

@@ -1,0 +1,136 @@
+"""Operating: what people do to messages and queues from outside. Every act is recorded in the journal.
+
+    cancel, delete, redrive   messages by id
+    purge                     everything that waits in a queue
+    pause, resume             a queue
+    forget                    a schedule
+
+Each act goes in batches, and each batch is recorded before the next begins: an interruption leaves no act
+unrecorded. Used by `Handle.cancel` and by the command line; what can be touched is decided by the broker, in
+one step for each message.
+"""
+
+import getpass
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import msgspec
+
+from tenure.broker import Broker
+from tenure.clock import Clock
+from tenure.event import Event, EventKind
+from tenure.message import MessageState
+from tenure.notice import Pause
+from tenure.state import State
+
+#: What `purge` may remove: everything that nobody holds. What runs is cancelled, not purged.
+PURGEABLE = (MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """What became of one cancel: the state in which the message was met, or None where nothing was changed."""
+
+    id: str
+    was: MessageState | None
+
+
+class Operator:
+    """Acts on one place, under one name."""
+
+    def __init__(self, broker: Broker, state: State, clock: Clock, *, by: str = "", triggered_by: str = "api") -> None:
+        """`by` says who acts, `triggered_by` through which door."""
+        self._broker = broker
+        self._state = state
+        self._clock = clock
+        self._by = by
+        self._triggered_by = triggered_by
+
+    async def cancel(self, ids: Sequence[str]) -> list[Cancelled]:
+        """Take messages back, also from workers that run them; one answer each, in order."""
+        answers: list[Cancelled] = []
+        for batch in self._batches(ids):
+            met = [*map(Cancelled, batch, await self._broker.cancel(batch))]
+            done = [one for one in met if one.was is not None]
+            running = sum(one.was is MessageState.LEASED for one in done)
+            await self._record(EventKind.CANCELLED, [one.id for one in done], running=running)
+            answers += met
+        return answers
+
+    async def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove what nobody holds; the ids that were removed."""
+        removed: list[str] = []
+        for batch in self._batches(ids):
+            gone = await self._broker.delete(batch)
+            await self._record(EventKind.DELETED, gone)
+            removed += gone
+        return removed
+
+    async def redrive(self, ids: Sequence[str]) -> list[str]:
+        """Send dead letters back to their queue; the ids that were moved."""
+        moved: list[str] = []
+        for batch in self._batches(ids):
+            back = await self._broker.redrive(batch)
+            await self._record(EventKind.REDRIVEN, back)
+            moved += back
+        return moved
+
+    async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncIterator[int]:
+        """Remove everything in these states from a queue; how many, batch by batch.
+
+        What is sent meanwhile may be removed too, or stay.
+        """
+        for state in states:
+            after = 0
+            while page := await self._broker.browse(queue, state, limit=self._broker.traits.batch_limit, after=after):
+                after = page[-1].cursor
+                gone = await self._broker.delete([one.id for one in page])
+                await self._record(EventKind.PURGED, gone, queue=queue, state=state.value)
+                yield len(gone)
+
+    async def pause(self, queue: str) -> bool:
+        """Ask workers to lease nothing from a queue. False: it was paused already."""
+        changed = await self._state.board.pause(Pause(queue, self._clock.wall(), self._by))
+        if changed:
+            await self._publish(EventKind.PAUSED, queue)
+        return changed
+
+    async def resume(self, queue: str) -> bool:
+        """Let workers lease again. False: it was not paused."""
+        changed = await self._state.board.resume(queue)
+        if changed:
+            await self._publish(EventKind.RESUMED, queue)
+        return changed
+
+    async def forget(self, schedule: str) -> bool:
+        """Forget the last tick of a schedule: it begins anew, or is no more. False: it was not known."""
+        changed = await self._state.board.forget(schedule)
+        if changed:
+            data = {"schedule": schedule, **self._who()}
+            await self._state.journal.append([Event(EventKind.FORGOTTEN, self._clock.wall(), data=data)])
+        return changed
+
+    def _batches(self, ids: Sequence[str]) -> Iterator[list[str]]:
+        unique = list(dict.fromkeys(ids))
+        size = self._broker.traits.batch_limit
+        return (unique[start : start + size] for start in range(0, len(unique), size))
+
+    async def _record(self, kind: EventKind, ids: Sequence[str], **more: object) -> None:
+        if ids:
+            queue = more.pop("queue", None)
+            data = {"count": len(ids), "ids": list(ids), **self._who(), **more}
+            where = queue if isinstance(queue, str) else None
+            await self._state.journal.append([Event(kind, self._clock.wall(), where, data=data)])
+
+    async def _publish(self, kind: EventKind, queue: str) -> None:
+        await self._state.journal.append([Event(kind, self._clock.wall(), queue, data=self._who())])
+
+    def _who(self) -> dict[str, object]:
+        return {"triggered_by": self._triggered_by, "by": self._by}
+
+
+def this_user() -> str:
+    """Who runs this process, as far as the machine can tell."""
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (KeyError, OSError):  # a container's user without a name
+        return socket.gethostname()

@@ -1,0 +1,64 @@
+"""The portal: a way into async code for code that is not.
+
+One event loop in a daemon thread, made at the first use and kept for the process; `submit_sync` and
+`SyncHandle` go through it. A process that was forked after the first use gets a new one. In async code the
+portal refuses: blocking there would stop everything else on the loop.
+
+Used by `app.py`.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tenure.errors import SyncInAsync
+
+T = TypeVar("T")
+
+
+class Portal:
+    """Runs coroutines for threads that have no event loop."""
+
+    def __init__(self) -> None:
+        """Nothing is started yet."""
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = 0
+
+    def __call__(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Wait for what `work` returns; raises `SyncInAsync` where that would block an event loop."""
+        if _is_async_code():
+            msg = (
+                "this is async code, and a blocking call would stop everything else in it; nothing was done. "
+                "Await the async word instead (submit, result), or call this from a thread"
+            )
+            raise SyncInAsync(msg)
+        future = asyncio.run_coroutine_threadsafe(_awaited(work), self._running_loop())
+        try:
+            return future.result()
+        except BaseException:  # Ctrl-C, while we wait: nobody will want the answer
+            future.cancel()
+            raise
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                # A forked child has its parent's loop object, but not the thread that ran it.
+                self._loop = asyncio.new_event_loop()
+                self._pid = os.getpid()
+                threading.Thread(target=self._loop.run_forever, name="tenure-portal", daemon=True).start()
+            return self._loop
+
+
+def _is_async_code() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
+    return await work()

@@ -1,0 +1,90 @@
+"""What people do to messages and queues from outside, and what stays of it."""
+
+from typing import Any
+
+from tenure.event import EventKind
+from tenure.message import MessageState
+from tenure.operating import PURGEABLE, Cancelled, Operator, this_user
+from tenure.settlement import DeadLetter
+from tenure.testing.harness import BROKEN, QUEUE, Harness
+
+
+def operator(harness: Harness) -> Operator:
+    return Operator(harness.broker, harness.state, harness.clock, by="ada@desk", triggered_by="test")
+
+
+async def recorded(harness: Harness) -> list[tuple[EventKind, dict[str, Any]]]:
+    return [(stored.event.kind, stored.event.data) for stored in await harness.state.journal.read()]
+
+
+async def test_a_cancel_says_in_which_state_each_message_was_met(harness: Harness) -> None:
+    async with harness:
+        held = await harness.leased(await harness.owner())
+        ready, delayed = await harness.put(), await harness.put(delay_seconds=60)
+        answers = await operator(harness).cancel([held.id, ready.id, delayed.id, "nobody"])
+        assert answers == [
+            Cancelled(held.id, MessageState.LEASED),
+            Cancelled(ready.id, MessageState.READY),
+            Cancelled(delayed.id, MessageState.DELAYED),
+            Cancelled("nobody", None),
+        ]
+        ((kind, data),) = await recorded(harness)
+    assert kind is EventKind.CANCELLED
+    assert data == {
+        "count": 3, "ids": [held.id, ready.id, delayed.id], "running": 1, "triggered_by": "test", "by": "ada@desk",
+    }  # fmt: skip
+
+
+async def test_nothing_changed_is_not_recorded(harness: Harness) -> None:
+    async with harness:
+        actor = operator(harness)
+        await actor.cancel(["nobody"])
+        await actor.delete(["nobody"])
+        await actor.redrive(["nobody"])
+        assert await actor.resume("mail") is False
+        assert await recorded(harness) == []
+
+
+async def test_dead_letters_go_back_or_away(harness: Harness) -> None:
+    async with harness:
+        owner = await harness.owner()
+        for _ in range(2):
+            await harness.broker.dead_letter([DeadLetter(await harness.leased(owner), BROKEN)])
+        first, second = await harness.broker.browse(QUEUE, MessageState.DEAD)
+        actor = operator(harness)
+        assert await actor.redrive([first.id]) == [first.id]
+        assert await actor.delete([first.id, second.id, second.id]) == [first.id, second.id]
+        kinds = [kind for kind, _ in await recorded(harness)]
+    assert kinds == [EventKind.REDRIVEN, EventKind.DELETED]
+
+
+async def test_a_purge_removes_everything_that_nobody_holds(harness: Harness) -> None:
+    async with harness:
+        owner = await harness.owner()
+        held = await harness.leased(owner)
+        await harness.put_many(2500)
+        await harness.put(delay_seconds=60)
+        await harness.put(queue="other")
+        removed = [count async for count in operator(harness).purge(QUEUE, PURGEABLE)]
+        assert sum(removed) == 2501
+        assert (await harness.depth()).leased == 1
+        assert (await harness.depth("other")).ready == 1
+        assert await harness.state_of(held.id) is MessageState.LEASED
+        told = [data for kind, data in await recorded(harness) if kind is EventKind.PURGED]
+    assert sum(data["count"] for data in told) == 2501
+    assert {data["state"] for data in told} == {"ready", "delayed"}
+
+
+async def test_a_pause_is_recorded_once_and_ends_with_resume(harness: Harness) -> None:
+    async with harness:
+        actor = operator(harness)
+        assert [await actor.pause("mail"), await actor.pause("mail")] == [True, False]
+        (pause,) = (await harness.state.board.read()).paused
+        assert (pause.queue, pause.by) == ("mail", "ada@desk")
+        assert [await actor.resume("mail"), await actor.resume("mail")] == [True, False]
+        kinds = [kind for kind, _ in await recorded(harness)]
+    assert kinds == [EventKind.PAUSED, EventKind.RESUMED]
+
+
+def test_somebody_always_has_a_name() -> None:
+    assert this_user()

@@ -13,6 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tenure import BadArgument, Context, LeaseLost, Reject, Retry, SyncContext, Tenure
 
 app = Tenure("memory://child-jobs")
@@ -80,7 +82,15 @@ def return_nonsense() -> object:
 
 @app.task(runs_in="process")
 def return_much() -> str:
+    return "x" * 2_000_000
+
+
+def _much() -> str:
     return "x" * (65 * 1024 * 1024)
+
+
+_large = Tenure("memory://child-jobs-large", settings=msgspec.structs.replace(app.settings, result_limit=2**28))
+return_more_than_a_frame = _large.task(name="return_more_than_a_frame", runs_in="process")(_much)
 
 
 @app.task(runs_in="process")

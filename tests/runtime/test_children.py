@@ -164,6 +164,7 @@ async def test_an_error_is_a_retry_that_shows_the_handlers_own_lines(jobs: Any, 
     assert isinstance(verdict, Retried)
     assert verdict.reason.code == "error"
     assert verdict.reason.text == "ValueError: out of paper"
+    assert verdict.reason.error == "ValueError"
     assert "raise ValueError(text)" in verdict.reason.traceback
     assert "child.py" not in verdict.reason.traceback
 
@@ -206,14 +207,17 @@ async def test_sys_exit_is_an_error_and_the_child_goes_on(jobs: Any) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_result_that_cannot_be_sent_is_an_error(jobs: Any) -> None:
+async def test_a_result_that_cannot_be_kept_is_dead_and_its_work_is_not_repeated(jobs: Any) -> None:
     async with pool() as children:
         nonsense = await run(children, jobs.return_nonsense)
         much = await run(children, jobs.return_much)
-    assert isinstance(nonsense, Retried)
-    assert "no JSON form" in nonsense.reason.text
-    assert isinstance(much, Retried)
-    assert "64 MiB" in much.reason.text
+        more_than_a_frame = await run(children, jobs.return_more_than_a_frame)
+    codes = ["result_invalid", "result_too_large", "result_too_large"]
+    for verdict, code in zip((nonsense, much, more_than_a_frame), codes, strict=True):
+        assert isinstance(verdict, Dead)
+        assert (verdict.reason.code, verdict.counted) == (code, True)
+        assert "effects stand" in verdict.reason.text
+    assert "64 MiB" in more_than_a_frame.reason.text  # type: ignore[union-attr]
 
 
 @pytest.mark.real_time
@@ -659,3 +663,17 @@ async def test_a_child_does_not_outlive_its_parent_even_if_it_holds_the_gil(scri
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.real_time
+async def test_the_process_of_a_cancelled_message_is_killed_with_what_it_started(jobs: Any, tmp_path: Path) -> None:
+    path = tmp_path / "pids"
+    async with jobs.app, jobs.app.worker() as worker:
+        handle = await jobs.hang.submit(str(path))
+        await until(path.exists)
+        child, program = pids_in(path)
+        assert await handle.cancel()
+        await until(lambda: not lives(child) and not lives(program), 5.0)
+        await until(lambda: worker.in_flight == 0)
+        assert (await handle.status()).state.value == "cancelled"
+        assert worker.counts["lease_lost"] == 1

@@ -1,6 +1,7 @@
 """Handling: runs one message, wherever its handler belongs, and catches the verdict."""
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,17 +12,19 @@ import pytest
 
 from tenure import Context, Reject, SyncContext, Tenure
 from tenure.call import Call, Options
-from tenure.errors import ConfigurationError
+from tenure.errors import ConfigurationError, ResultInvalid, ResultTooLarge
 from tenure.lease import Lease
 from tenure.message import Counters, Message
 from tenure.record import Progress
 from tenure.runtime.children import ChildDied
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.handling import Handling
+from tenure.runtime.quota import Quotas
 from tenure.runtime.slots import Slots
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Completed, Dead, Lost, Reason, Retried, Returned, Verdict
 
+MOOD: contextvars.ContextVar[str] = contextvars.ContextVar("mood", default="calm")
 GIVEN_BACK = Returned(0.0, Reason("worker_stopping", "the worker was stopped"))
 
 
@@ -73,10 +76,11 @@ class Bench:
         self.clock = clock
         self.app = Tenure("memory://", clock=clock)
         self.slots = Slots(5)
+        self.quotas = Quotas(clock)
         self.children, self.solo = Pool(), Pool()
         self.verdicts: dict[str, Verdict] = {}
         self.handling = Handling(
-            clock, self.slots, self._conclude, make_link=Link,  # type: ignore[arg-type]
+            clock, self.slots, self.quotas, self._conclude, make_link=Link,  # type: ignore[arg-type]
             children=self.children, solo=self.solo,  # type: ignore[arg-type]
         )  # fmt: skip
 
@@ -176,14 +180,87 @@ async def test_whatever_a_thread_raises_is_a_verdict_too(virtual_clock: VirtualC
         assert bench.slots.running == 0
 
 
-async def test_a_result_without_a_json_form_is_an_error(virtual_clock: VirtualClock) -> None:
+async def _return_nonsense() -> object:
+    return object()
+
+
+def _return_nonsense_in_a_thread() -> object:
+    return object()
+
+
+async def _return_much() -> str:
+    return "x" * 2_000_000
+
+
+def _return_much_in_a_thread() -> str:
+    return "x" * 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("work", "code", "advice"),
+    [
+        (_return_nonsense, "result_invalid", "return JSON types"),
+        (_return_nonsense_in_a_thread, "result_invalid", "return JSON types"),
+        (_return_much, "result_too_large", "return less"),
+        (_return_much_in_a_thread, "result_too_large", "return less"),
+    ],
+)
+async def test_a_result_that_cannot_be_kept_is_dead_and_its_work_is_not_repeated(
+    virtual_clock: VirtualClock, work: Callable[..., Any], code: str, advice: str
+) -> None:
+    async with handling(virtual_clock) as bench:
+        verdict = await bench.verdict(work)
+        assert isinstance(verdict, Dead), "a retry would do the work again, and end the same way"
+        assert (verdict.reason.code, verdict.counted) == (code, True)
+        for words in ("work was done", "effects stand", advice):
+            assert words in verdict.reason.text
+        assert bench.slots.running == 0
+
+
+@pytest.mark.parametrize("error", [ResultInvalid("of another task"), ResultTooLarge("of another task")])
+async def test_such_an_error_that_the_handler_raises_itself_is_an_ordinary_one(
+    virtual_clock: VirtualClock, error: Exception
+) -> None:
+    async def work() -> None:
+        raise error  # as `await handle.result()` does
+
+    def in_a_thread() -> None:
+        raise error
+
+    async with handling(virtual_clock) as bench:
+        for function in (work, in_a_thread):
+            verdict = await bench.verdict(function)
+            assert isinstance(verdict, Retried)
+            assert verdict.reason.code == "error"
+
+
+class Explosive:
+    """A type whose own way to JSON is broken."""
+
+    def model_dump(self, **_: Any) -> Any:
+        raise SystemExit
+
+
+async def test_a_result_whose_own_code_fails_while_it_is_encoded_is_invalid(virtual_clock: VirtualClock) -> None:
     async def work() -> object:
-        return object()
+        return Explosive()
 
     async with handling(virtual_clock) as bench:
         verdict = await bench.verdict(work)
-        assert isinstance(verdict, Retried)
-        assert "no JSON form" in verdict.reason.text
+        assert isinstance(verdict, Dead)
+        assert verdict.reason.code == "result_invalid"
+
+
+async def test_what_a_thread_sets_in_context_variables_ends_with_it(virtual_clock: VirtualClock) -> None:
+    """Threads are used again: the next message must not find it."""
+
+    def work() -> str:
+        before = MOOD.get()
+        MOOD.set("angry")
+        return before
+
+    async with handling(virtual_clock) as bench:
+        assert [await bench.verdict(work) for _ in range(6)] == [Completed(b'"calm"')] * 6
 
 
 async def test_a_handler_that_cancels_itself_has_failed(virtual_clock: VirtualClock) -> None:

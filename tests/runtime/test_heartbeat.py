@@ -444,3 +444,50 @@ async def test_max_hold_of_the_message_beats_that_of_its_task(harness: Harness) 
         bench.heartbeat.hold([delivery])
         await asyncio.sleep(5.1)
         assert bench.overheld == [delivery]
+
+
+# --- checking at once -----------------------------------------------------------------------------------
+
+
+async def test_a_check_beats_for_everything_at_once(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        deliveries = [await bench.delivery(seconds=seconds) for seconds in (30.0, 600.0)]
+        bench.heartbeat.hold(deliveries)
+        await asyncio.sleep(1)
+        await harness.broker.cancel([deliveries[1].id])
+        asked_at = harness.clock.monotonic()
+        bench.heartbeat.check_now()
+        await asyncio.sleep(0.01)
+        assert bench.touched == [(asked_at, [delivery.id for delivery in deliveries])]
+        assert bench.lost == [deliveries[1]]
+        await asyncio.sleep(THIRD)
+        assert len(bench.touched) == 2, "the other one goes on as before"
+
+
+async def test_a_check_during_a_beat_is_a_beat_of_its_own(harness: Harness) -> None:
+    """The one under way was perhaps asked before the cancel."""
+    async with beating(harness) as bench:
+        delivery = await bench.delivery()
+        bench.heartbeat.hold([delivery])
+        original = harness.broker.touch
+
+        async def slow(leases: Any) -> Any:
+            answer = await original(leases)
+            await asyncio.sleep(1)
+            return answer
+
+        harness.broker.touch = slow  # type: ignore[method-assign]
+        await asyncio.sleep(THIRD + 0.5)
+        await harness.broker.cancel([delivery.id])
+        bench.heartbeat.check_now()
+        await asyncio.sleep(2)
+        assert bench.lost == [delivery]
+
+
+async def test_a_check_with_nothing_held_does_nothing(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        bench.heartbeat.check_now()
+        await asyncio.sleep(1)
+        bench.heartbeat.hold([await bench.delivery()])
+        await asyncio.sleep(1)
+        assert bench.touched == []

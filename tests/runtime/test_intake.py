@@ -14,11 +14,14 @@ from tenure.envelope import VERSION
 from tenure.message import Message
 from tenure.owner import Owner
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.intake import IDLE_SECONDS, MAX_LOST, MAX_UNKNOWN, Intake
+from tenure.runtime.intake import IDLE_SECONDS, MAX_LOST, Intake
+from tenure.runtime.quota import Quotas
 from tenure.runtime.slots import Slots
+from tenure.runtime.strangers import MAX_UNKNOWN
+from tenure.settlement import DeadLetter, GiveBack
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.wire import Wire
-from tenure.verdict import Dead, Duplicate, Lost, Returned, Verdict
+from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
 
 
 class Crew:
@@ -51,7 +54,7 @@ class Crew:
 class Bench:
     """An intake that fetches, and what it let in."""
 
-    def __init__(self, harness: Harness, owner: Owner, concurrency: int) -> None:
+    def __init__(self, harness: Harness, owner: Owner, concurrency: int, queues: tuple[str, ...] = (QUEUE,)) -> None:
         app = Tenure("memory://", client="test")
         app.task(name=TASK, queue=QUEUE)(_deliver)
         self.harness = harness
@@ -59,8 +62,8 @@ class Bench:
         self.crew = Crew(harness, owner)
         self.slots = Slots(concurrency)
         self.intake = Intake(
-            self.wire.broker, self.wire.state.ledger, harness.clock, self.slots, self.crew,
-            queues=[QUEUE], tasks=app.tasks, lease_seconds=harness.lease_seconds,
+            self.wire.broker, self.wire.state, harness.clock, self.slots, self.crew,
+            queues=queues, tasks=app.tasks, lease_seconds=harness.lease_seconds, quotas=Quotas(harness.clock),
         )  # fmt: skip
         self.asked: list[int] = []
         self.wire.spy = self._spy
@@ -226,9 +229,57 @@ async def test_an_unknown_task_is_given_back_for_longer_each_time(harness: Harne
         assert (verdict.after_seconds, verdict.reason.code) == (2.0, "unknown_task")
         (delivery, _) = bench.crew.concluded[0]
         assert delivery.id == message.id
-        later = [_again(bench, delivery, deliveries) for deliveries in (2, 5, 10, MAX_UNKNOWN - 1)]
-        assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 32, 60, 60]
-        assert isinstance(_again(bench, delivery, MAX_UNKNOWN), Dead)
+        later = [await _again(bench, delivery, verdict) for _ in range(MAX_UNKNOWN - 2)]
+        assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 8, 16, 32, *[60] * 6]
+        assert isinstance(await _again(bench, delivery, verdict), Dead)
+
+
+async def test_give_backs_for_other_reasons_do_not_make_a_stranger(harness: Harness) -> None:
+    """Those of a task at its limit, above all."""
+    message = await harness.put(task="from_the_future")
+    owner = await harness.owner()
+    for reason in (None, Reason("child_failed", "no such module")) * MAX_UNKNOWN:
+        await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, reason)])
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.after_seconds == 2.0, message.id
+
+
+async def test_a_redriven_stranger_starts_anew(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    owner, known = await harness.owner(), Returned(0.0, Reason("unknown_task", "x"))
+    for _ in range(MAX_UNKNOWN - 1):
+        await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, known.reason)])
+    lease = await harness.lease_one(owner)
+    await harness.broker.dead_letter([DeadLetter(lease, known.reason)])
+    await harness.broker.redrive([lease.id])
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.after_seconds == 2.0
+
+
+async def test_a_stranger_whose_history_cannot_be_read_is_given_back(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    async with fetching(harness) as bench:
+        bench.wire.away("records.*")
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+
+
+async def test_strangers_do_not_hold_up_the_others(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    known = await harness.put()
+    async with fetching(harness) as bench:
+        bench.wire.spy = lambda name, _: bench.wire.freeze() if name == "records.get" else None
+        await asyncio.sleep(1)
+        assert bench.ids == [known.id]
+        bench.wire.spy = lambda *_: None
+        bench.wire.thaw()
 
 
 async def test_an_envelope_of_a_newer_version_is_for_a_newer_worker(harness: Harness) -> None:
@@ -276,6 +327,105 @@ async def test_an_expired_message_is_put_aside(harness: Harness) -> None:
         (verdict,) = bench.verdicts
         assert isinstance(verdict, Dead)
         assert verdict.reason.code == "expired"
+
+
+async def test_a_lease_that_lapsed_before_its_handler_starts_is_not_run(harness: Harness) -> None:
+    """Claiming for others of its batch took longer than it lasts: somebody else may have it by now."""
+    plain, keyed = await harness.put(), await harness.put(key="k")
+    async with fetching(harness) as bench:
+        bench.wire.spy = lambda name, _: bench.wire.freeze() if name == "ledger.claim" else None
+        await asyncio.sleep(harness.lease_seconds + 1)
+        bench.wire.spy = lambda *_: None
+        bench.wire.thaw()
+        await asyncio.sleep(0.1)
+        verdicts = {delivery.id: verdict for delivery, verdict in bench.crew.concluded}
+        verdict = verdicts[plain.id]
+        assert isinstance(verdict, Returned)
+        assert (verdict.reason.code, verdict.after_seconds) == ("lease_lapsed", 0.0)
+        assert keyed.id in bench.ids, "its claim is its lease, and was given just now"
+
+
+async def test_a_lease_that_still_stands_when_its_claim_is_given_is_run(harness: Harness) -> None:
+    plain, _ = await harness.put(), await harness.put(key="k")
+    async with fetching(harness) as bench:
+        bench.wire.spy = lambda name, _: bench.wire.freeze() if name == "ledger.claim" else None
+        await asyncio.sleep(harness.lease_seconds - 1)
+        bench.wire.spy = lambda *_: None
+        bench.wire.thaw()
+        await asyncio.sleep(0.1)
+        assert plain.id in bench.ids
+
+
+# --- paused queues --------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_leased_from_a_paused_queue(harness: Harness) -> None:
+    message = await harness.put()
+    bench = Bench(harness, await harness.owner(), 1)
+    bench.intake.pause({QUEUE, "another"})
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(100)
+    assert bench.asked == []
+    bench.intake.pause(())
+    await asyncio.sleep(0.1)
+    assert bench.ids == [message.id], "it did not notice that the queue was resumed"
+    bench.intake.stop()
+    await asyncio.wait_for(task, 1)
+
+
+async def test_the_other_queues_are_served_while_one_is_paused(harness: Harness) -> None:
+    bench = Bench(harness, await harness.owner(), 10, queues=(QUEUE, "other"))
+    queues: list[tuple[str, ...]] = []
+    bench.wire.spy = lambda name, args: queues.append(args[0].queues) if name == "broker.lease" else None
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(1)
+    bench.intake.pause({"other"})
+    await asyncio.sleep(0.1)
+    assert queues[-1] == (QUEUE,)
+    paused, served = await harness.put(queue="other"), await harness.put()
+    await asyncio.sleep(1)
+    assert bench.ids == [served.id]
+    bench.intake.pause(())
+    await asyncio.sleep(0.1)
+    assert bench.ids == [served.id, paused.id], "it waited on for the queues that were open before"
+    bench.intake.stop()
+    await asyncio.wait_for(task, 1)
+
+
+async def test_a_pause_ends_the_wait_only_once(harness: Harness) -> None:
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        for queues in ({QUEUE}, set[str](), {QUEUE}):
+            bench.intake.pause(queues)
+            await asyncio.sleep(0)
+        await asyncio.sleep(1)
+        message = await harness.put()
+        await asyncio.sleep(1)
+        assert bench.ids == []
+        bench.intake.pause(())
+        await asyncio.sleep(0.1)
+        assert bench.ids == [message.id]
+
+
+async def test_what_a_lost_reply_lent_is_looked_after_though_all_is_paused(harness: Harness) -> None:
+    message = await harness.put()
+    async with fetching(harness, concurrency=1) as bench:
+        bench.wire.lose_replies("broker.lease")
+        bench.wire.away("broker.held")
+        await asyncio.sleep(1)
+        bench.intake.pause({QUEUE})
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.ids == [message.id]
+
+
+async def test_stopping_ends_the_wait_of_a_paused_intake_at_once(harness: Harness) -> None:
+    bench = Bench(harness, await harness.owner(), 1)
+    bench.intake.pause({QUEUE})
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(1)
+    bench.intake.stop()
+    await asyncio.wait_for(task, 0.01)
 
 
 # --- claims ---------------------------------------------------------------------------------------------
@@ -359,11 +509,15 @@ async def test_a_claimed_message_beyond_its_limits_gives_its_claim_up_again(loos
         assert delivery.token is not None, "the outbox could not release it"
 
 
-def _again(bench: Bench, delivery: Delivery, deliveries: int) -> Verdict:
-    """The same message, lent for the so-manieth time."""
-    counters = msgspec.structs.replace(delivery.lease.counters, deliveries=deliveries)
-    bench.slots.take(1)
-    assert not bench.intake._read(Delivery(msgspec.structs.replace(delivery.lease, counters=counters)))
+async def _again(bench: Bench, delivery: Delivery, last: Returned) -> Verdict:
+    """Carry out what was decided the last time, and meet the same message again."""
+    harness = bench.harness
+    (held,) = await harness.broker.held(bench.crew.owner_id)
+    assert held.id == delivery.id
+    await harness.broker.give_back([GiveBack(held, 0.0, last.reason)])
+    count = len(bench.verdicts)
+    while len(bench.verdicts) == count:  # noqa: ASYNC110 - virtual time
+        await asyncio.sleep(0.1)
     return bench.verdicts[-1]
 
 

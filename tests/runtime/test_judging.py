@@ -38,6 +38,23 @@ def test_an_error_is_tried_again_after_the_backoff() -> None:
     assert verdict.reason.traceback.endswith("OSError: disk on fire\n")
 
 
+def test_an_errors_class_is_named_as_people_import_it() -> None:
+    class Local(Exception): ...
+
+    assert reason_of(judge(OSError("x"))).error == "OSError"
+    assert reason_of(judge(PayloadInvalid("x", b"{}"))).error == "tenure.errors.PayloadInvalid"
+    assert reason_of(judge(Local())).error.endswith("test_an_errors_class_is_named_as_people_import_it.<locals>.Local")
+
+
+def test_the_class_of_the_last_error_is_kept_at_the_end() -> None:
+    assert reason_of(judge(OSError("x"), attempt=3)).error == "OSError"
+    assert reason_of(judge(KeyError("x"))).error == "KeyError", "reject_on"
+
+
+def test_what_a_handler_asked_for_is_no_error() -> None:
+    assert [reason_of(judge(asked)).error for asked in (Retry(), Reject("x"))] == ["", ""]
+
+
 def test_the_backoff_grows_with_the_attempts() -> None:
     verdicts = [judge(OSError(), attempt) for attempt in (1, 2)]
     assert [verdict.after_seconds for verdict in verdicts if isinstance(verdict, Retried)] == [2.0, 4.0]

@@ -1,19 +1,29 @@
 """Reporting: one compact event a message, and a log line for the abnormal."""
 
 import logging
+from typing import Any
 
 import msgspec
 import pytest
 
+from tenure import Tenure
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
-from tenure.message import Counters, Message
+from tenure.message import Counters, Message, Overrides
 from tenure.runtime import reporting
 from tenure.runtime.delivery import Delivery
 from tenure.settlement import Outcome, Settlement
+from tenure.task import Task
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
 
 BROKEN = Reason("error", "it broke", "Traceback: …\n")
+UNKNOWN = Reason("unknown_task", "no such task")
+
+
+async def _deliver() -> None: ...
+
+
+TASK: Task[..., Any] = Tenure("memory://").task(name="deliver", max_attempts=5)(_deliver)
 
 
 def delivery(verdict: Verdict, *, readable: bool = True, ran: bool = True) -> Delivery:
@@ -21,6 +31,7 @@ def delivery(verdict: Verdict, *, readable: bool = True, ran: bool = True) -> De
     one = Delivery(lease)
     if readable:
         one.message = Message(id="m1", queue="mail", task="deliver", body=msgspec.Raw(b"{}"))
+        one.task = TASK
     if ran:
         one.started, one.finished = 10.0, 12.5
     one.verdict = verdict
@@ -90,12 +101,18 @@ def test_every_event_can_be_stored() -> None:
 @pytest.mark.parametrize(
     ("verdict", "outcome", "level", "words"),
     [
-        (Retried(1.0, BROKEN), Outcome.RETURNED, logging.WARNING, "it broke; again in 1.0 s\nTraceback: …"),
-        (Dead(BROKEN), Outcome.DEAD, logging.ERROR, "dead letter (error): it broke"),
-        (Returned(1.0, BROKEN), Outcome.RETURNED, logging.INFO, "given back for 1.0 s"),
+        (Retried(8.0, BROKEN), Outcome.RETURNED, logging.WARNING, "it broke; again in 8.0 s"),
+        (Dead(BROKEN), Outcome.DEAD, logging.ERROR, "it broke; dead letter (error)"),
+        (Returned(1.0, BROKEN), Outcome.RETURNED, logging.INFO, "it broke; given back for 1.0 s"),
+        (Returned(1.0, UNKNOWN), Outcome.RETURNED, logging.WARNING, "no such task; given back for 1.0 s"),
         (Completed(b"1"), Outcome.TAKEN_OVER, logging.WARNING, "settled too late (taken_over)"),
         (Completed(b"1"), Outcome.UNKNOWN, logging.WARNING, "the answer to its settle was lost"),
-        (Lost(), None, logging.WARNING, "lease lost while it ran"),
+        (
+            Lost(),
+            None,
+            logging.WARNING,
+            "its lease is gone: it was cancelled, or somebody else has it now; nothing was settled",
+        ),
     ],
 )
 def test_the_abnormal_is_logged(
@@ -105,8 +122,53 @@ def test_the_abnormal_is_logged(
     reporting.log(delivery(verdict), None if outcome is None else Settlement(outcome))
     (record,) = caplog.records
     assert record.levelno == level
-    assert "deliver m1 (attempt 2)" in record.getMessage()
+    assert record.getMessage().startswith("deliver m1 (attempt 2 of 5): ")
     assert words in record.getMessage()
+
+
+def told(verdict: Verdict, caplog: pytest.LogCaptureFixture, **fields: bool) -> logging.LogRecord:
+    outcome = {Retried: Outcome.RETURNED, Returned: Outcome.RETURNED, Dead: Outcome.DEAD}[type(verdict)]
+    reporting.log(delivery(verdict, **fields), Settlement(outcome))
+    (record,) = caplog.records
+    return record
+
+
+def test_a_record_of_a_failure_carries_what_machines_ask_for(caplog: pytest.LogCaptureFixture) -> None:
+    record = told(Retried(8.0, BROKEN), caplog)
+    fields = {name: record.__dict__[name] for name in ("task", "message_id", "attempt", "code", "next")}
+    assert fields == {
+        "task": "deliver",
+        "message_id": "m1",
+        "attempt": 2,
+        "code": "error",
+        "next": "again in 8.0 s",
+    }
+
+
+def test_the_traceback_stands_below_the_line_whatever_formats_it(caplog: pytest.LogCaptureFixture) -> None:
+    record = told(Dead(Reason("max_attempts", "gave up", "Traceback: …\n")), caplog)
+    plain = logging.Formatter("%(levelname)s %(message)s").format(record)
+    assert plain == "ERROR deliver m1 (attempt 2 of 5): gave up; dead letter (max_attempts)\nTraceback: …"
+
+
+def test_a_message_that_cannot_be_read_is_told_by_its_id(caplog: pytest.LogCaptureFixture) -> None:
+    record = told(Dead(BROKEN), caplog, readable=False)
+    assert record.getMessage() == "unreadable message m1: it broke; dead letter (error)"
+    assert "task" not in record.__dict__
+
+
+def test_the_limit_of_the_message_is_the_one_that_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    one = delivery(Retried(1.0, BROKEN))
+    assert one.message is not None
+    one.message = msgspec.structs.replace(one.message, overrides=Overrides(max_attempts=9))
+    reporting.log(one, Settlement(Outcome.RETURNED))
+    assert "(attempt 2 of 9)" in caplog.text
+
+
+def test_a_task_at_its_limit_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    reporting.log(delivery(Returned(1.0, Reason("concurrency", "x"))), Settlement(Outcome.RETURNED))
+    assert caplog.records == []
 
 
 def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:

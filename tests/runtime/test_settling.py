@@ -16,7 +16,7 @@ from tenure.runtime.settling import Outbox
 from tenure.settlement import GiveBack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
 from tenure.testing.wire import Wire
-from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Verdict
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
 
 
 class Bench:
@@ -67,6 +67,24 @@ async def settling(harness: Harness) -> AsyncIterator[Bench]:
 
 async def state_of(harness: Harness, delivery: Delivery) -> MessageState:
     return await harness.state_of(delivery.id)
+
+
+@pytest.mark.parametrize(("code", "kept"), [
+    ("unknown_task", True), ("child_failed", True), ("configuration", True),
+    ("running_elsewhere", False), ("running_here", False), ("worker_stopping", False), ("broker_unavailable", False),
+    ("concurrency", False), ("lease_lapsed", False),
+])  # fmt: skip
+async def test_only_what_people_must_mend_stays_in_the_history_of_a_give_back(
+    harness: Harness, code: str, kept: bool
+) -> None:
+    async with settling(harness) as bench:
+        delivery = await bench.delivery()
+        reason = Reason(code, "why")
+        bench.outbox.put(delivery, Returned(5.0, reason))
+        await asyncio.sleep(1)
+        record = await harness.record(delivery.id)
+        assert record.reason == (reason if kept else None)
+        assert [(ending.how, ending.reason) for ending in record.history] == ([("given_back", reason)] if kept else [])
 
 
 async def test_each_verdict_has_its_word(harness: Harness) -> None:

@@ -13,6 +13,7 @@ from tenure.message import MessageState
 from tenure.runtime.locating import Locator
 from tenure.runtime.stopping import HURRY_SECONDS
 from tenure.runtime.worker import Worker, WorkerOptions
+from tenure.schedule import schedule_from
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire
@@ -368,6 +369,80 @@ async def test_whoever_cannot_say_goodbye_ends_all_the_same(harness: Harness, ca
         assert len(asyncio.all_tasks()) == 1
 
 
+async def test_whoever_stops_retires_itself_and_nobody_has_to_find_it_gone(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        staying, leaving = await stage.start(), await stage.start()
+        await asyncio.sleep(1)
+        await stage.stop(leaving)
+        assert await harness.state.roster.dead() == []
+        await asyncio.sleep(10)
+        events = [stored.event for stored in await harness.state.journal.read()]
+        about = [event.kind.value for event in events if event.owner == leaving.worker.owner_id]
+        assert about == ["owner_joined", "owner_left"]
+        assert staying.counts.get("owner_retired") is None
+
+
+async def test_nobody_reports_its_own_goodbye_as_that_of_another(harness: Harness) -> None:
+    """Its own sweeper would, if it still looked while the goodbye takes its time."""
+    retire = harness.broker.retire
+
+    async def slowly(owner: str, *, crashed: bool) -> Any:
+        harness.broker.retire = retire  # type: ignore[method-assign]
+        await asyncio.sleep(5)
+        return await retire(owner, crashed=crashed)
+
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start()
+        await asyncio.sleep(1)
+        harness.broker.retire = slowly  # type: ignore[method-assign]
+        await stage.stop(actor)
+        assert (actor.counts["owner_left"], actor.counts.get("owner_retired")) == (1, None)
+
+
+async def test_whoever_cannot_retire_itself_is_retired_by_others(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        staying, leaving = await stage.start(), await stage.start()
+        await asyncio.sleep(1)
+        leaving.wire.away("broker.retire")
+        async with asyncio.timeout(1):
+            await stage.stop(leaving)
+        await asyncio.sleep(2)
+        assert await harness.state.roster.dead() == []
+        assert staying.counts["owner_retired"] == 1
+
+
+async def test_what_could_not_be_settled_is_returned_by_the_goodbye_uncounted(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        id = await stage.submit(work.bind())
+        wire = stage.wire()
+        wire.away("broker.ack")
+        actor = await stage.start(wire=wire)
+        await asyncio.sleep(1)
+        actor.worker.ask_to_stop()
+        actor.worker.ask_to_stop()
+        await actor.worker.stop()
+        record = await harness.record(id)
+        assert (record.state, record.counters.crashes, record.counters.attempts) == (MessageState.READY, 0, 0)
+        (returned,) = [s.event for s in await harness.state.journal.read() if s.event.kind.value == "requeue"]
+        assert (returned.data["ids"], returned.data["triggered_by"]) == ([id], "goodbye")
+
+
 async def test_nothing_of_a_stopped_worker_goes_on(virtual_clock: VirtualClock) -> None:
     app = app_with(virtual_clock)
     async with app.worker():
@@ -390,6 +465,43 @@ async def test_an_abandoned_worker_settles_nothing_and_says_no_goodbye(harness: 
         await asyncio.sleep(1)
         assert (await harness.record(id)).owner == actor.worker.owner_id
         assert actor.worker.owner_id in [owner.id for owner in await harness.state.roster.alive()]
+
+
+# --- schedules ------------------------------------------------------------------------------------------
+
+
+async def test_a_worker_sends_what_is_scheduled_and_ends_with_it(virtual_clock: VirtualClock) -> None:
+    app = Tenure("memory://", clock=virtual_clock)
+    runs: list[str | None] = []
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        runs.append(ctx.message.client)
+
+    schedule = schedule_from("often", work.bind(), every=10)
+    worker = make_worker(app.broker, app.state, app, virtual_clock, schedules=lambda: [schedule], client="ada")
+    await worker.start()
+    await asyncio.sleep(35)
+    assert runs == ["ada"] * 3
+    await worker.stop()
+    await asyncio.sleep(100)
+    assert len(runs) == 3
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_worker_whose_scheduler_died_ends(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        class Broken:
+            name = "broken"
+
+        actor = await stage.start(schedules=[Broken()])
+        await asyncio.sleep(5)
+        with pytest.raises(AttributeError):
+            await actor.worker.stop()
 
 
 # --- telling --------------------------------------------------------------------------------------------

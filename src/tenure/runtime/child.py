@@ -1,9 +1,9 @@
 """The child: the program that runs in a child process.
 
-The main thread runs handlers, one message at a time: sync ones as they are, async ones on one event loop
-that is kept. A second thread has the socket (`Line`), so that the context's questions are answered and
-the lease's news arrives while a handler works. `ctx.state` is None here: the app's lifespan belongs to
-the worker's process.
+The main thread runs handlers, one message at a time, with the app's middleware around them: sync ones as they are,
+async ones on one event loop that is kept. A second thread has the socket (`Line`), so that the context's questions
+are answered and the lease's news arrives while a handler works. The app's lifespan is entered here too, once
+(`hosting.py`), so `ctx.state` is this process' own.
 
 It ends when its parent does: the socket closes, and on Linux the kernel kills it even where a handler
 holds the GIL. Started by `spawning.py`; the parent's side is `conversation.py`.
@@ -19,17 +19,21 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tenure import envelope
 from tenure.context import Context, SyncContext
+from tenure.errors import BodyTooLarge
 from tenure.message import Message
-from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error
+from tenure.middleware import Run, around
+from tenure.runtime.hosting import Lifespans
+from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_result, result_too_large
 from tenure.runtime.line import Line, ParentLink
 from tenure.runtime.locating import Finder
 from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, Started, Unloadable, encode
 from tenure.task import Task
-from tenure.verdict import Dead, Reason
+from tenure.verdict import Dead, Reason, Retried
 
 _PR_SET_PDEATHSIG = 1
 
@@ -47,8 +51,10 @@ def main(descriptor: int, parent: int, name: str) -> None:
     line.start()
     finder = Finder()
     with asyncio.Runner() as runner:
+        lifespans = Lifespans(runner)
         while (job := line.jobs.get()) is not None:
-            line.conclude(_run(job, line, finder, runner))
+            line.conclude(_run(job, line, finder, runner, lifespans))
+        lifespans.leave()
     line.close()
 
 
@@ -62,51 +68,126 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner) -> bytes:
+def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans: Lifespans) -> bytes:
     message = envelope.decode(job.envelope)
+    what = f"get task {message.task} from {job.locator}"
     try:
         task = finder.find(job.locator, message.task)
+        what = f"enter the app's lifespan for task {message.task} from {job.locator}"
+        state = lifespans.state_of(task.app)
     except BaseException as error:  # noqa: BLE001 - even sys.exit() at the top of a module
-        why = f"{type(error).__name__}: {error}"
-        text = f"a child process cannot get task {message.task} from {job.locator}: {why}"
+        text = f"a child process cannot {what}: {type(error).__name__}: {error}"
         return encode(Unloadable(_plain(text), _plain("".join(traceback.format_exception(error)))))
     link = ParentLink(line)
     line.begin(link, encode(Started()))
-    if task.signature.is_async:
-        return runner.run(_call_async(job, message, task, link), context=contextvars.copy_context())
-    return contextvars.copy_context().run(_call, job, message, task, link)
+    return contextvars.copy_context().run(_Run(job, message, task, link, state).ending, runner)
 
 
-async def _call_async(job: Job, message: Message, task: Task[..., Any], link: ParentLink) -> bytes:
-    try:
-        positional, keywords = task.signature.arguments(message.body)
+class _Run:
+    """One message in this process. Whatever users raise, in whatever they raise it, is a verdict."""
+
+    def __init__(self, job: Job, message: Message, task: Task[..., Any], link: ParentLink, state: Any) -> None:
+        self._job = job
+        self._message = message
+        self._task = task
+        self._link = link
+        self._about = (message, job.attempt, job.fence, link, state)
+
+    def ending(self, runner: asyncio.Runner) -> bytes:
+        """Run it, and say how it ended."""
+        task = self._task
+        try:
+            positional, keywords = task.signature.arguments(self._message.body)
+            if task.signature.is_async:
+                return runner.run(self._call_async(positional, keywords), context=contextvars.copy_context())
+            if task.signature.wants_context:
+                positional = (SyncContext(*self._about, self._link.loop), *positional)
+            if task.app.middleware:
+                return self._call_around(lambda: task.function(*positional, **keywords), runner)
+            return self._completed(task.function(*positional, **keywords))
+        except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
+            return self._failed(error)
+
+    async def _call_async(self, positional: tuple[Any, ...], keywords: dict[str, Any]) -> bytes:
+        task, context = self._task, Context(*self._about)
         if task.signature.wants_context:
-            positional = (Context(message, job.attempt, job.fence, link, None), *positional)
-        result = await task.function(*positional, **keywords)
-        return encode(RunCompleted(task.signature.encode_result(result)))
-    except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
-        return _judge(error, job, message, task)
-
-
-def _call(job: Job, message: Message, task: Task[..., Any], link: ParentLink) -> bytes:
-    try:
-        positional, keywords = task.signature.arguments(message.body)
-        if task.signature.wants_context:
-            context = SyncContext(message, job.attempt, job.fence, link, None, link.loop)
             positional = (context, *positional)
-        result = task.function(*positional, **keywords)
-        return encode(RunCompleted(task.signature.encode_result(result)))
-    except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
-        return _judge(error, job, message, task)
+        run = lambda: task.function(*positional, **keywords)  # noqa: E731
+        return await self._settled(around(task.app.middleware, context, run) if task.app.middleware else run)
+
+    def _call_around(self, call: Callable[[], Any], runner: asyncio.Runner) -> bytes:
+        """A plain function within middleware: the loop rests while it runs, so that it may have one of its own."""
+        middle = _Middle()
+        begun = runner.run(middle.begin(self._through(middle)), context=contextvars.copy_context())
+        if begun is not None:
+            middle.answer(begun, call)
+        return runner.run(middle.finish())
+
+    def _through(self, middle: "_Middle") -> Coroutine[Any, Any, bytes]:
+        return self._settled(around(self._task.app.middleware, Context(*self._about), middle.ask))
+
+    async def _settled(self, run: Run) -> bytes:
+        """Within the loop: an error that ends programs must not leave it by way of a task."""
+        try:
+            return self._completed(await run())
+        except BaseException as error:  # noqa: BLE001 - as above
+            return self._failed(error)
+
+    def _completed(self, result: Any) -> bytes:
+        kept = judge_result(result, self._task)
+        if isinstance(kept, Dead):
+            return self._told(kept)
+        try:
+            return encode(RunCompleted(kept))
+        except BodyTooLarge as error:
+            return self._told(result_too_large(str(error)))
+
+    def _failed(self, error: BaseException) -> bytes:
+        job, message, task = self._job, self._message, self._task
+        return self._told(judge_error(error, task.policy, message, job.attempt, random.random))
+
+    def _told(self, verdict: Dead | Retried) -> bytes:
+        told = verdict.reason
+        reason = Reason(told.code, _plain(told.text), _plain(told.traceback), _plain(told.error))
+        if isinstance(verdict, Dead):
+            return encode(RunDead(Dead(reason, verdict.counted)))
+        return encode(RunRetried(Retried(verdict.after_seconds, reason)))
 
 
-def _judge(error: BaseException, job: Job, message: Message, task: Task[..., Any]) -> bytes:
-    verdict = judge_error(error, task.policy, message, job.attempt, random.random)
-    told = verdict.reason
-    reason = Reason(told.code, _plain(told.text), _plain(told.traceback))
-    if isinstance(verdict, Dead):
-        return encode(RunDead(Dead(reason, verdict.counted)))
-    return encode(RunRetried(type(verdict)(verdict.after_seconds, reason)))
+class _Middle:
+    """Where middleware, in the loop, waits for a plain function that runs outside of it."""
+
+    async def begin(self, ending: Coroutine[Any, Any, bytes]) -> contextvars.Context | None:
+        """Go as far as the handler; the context to call it in. None: middleware ended without it."""
+        loop = asyncio.get_running_loop()
+        self._asked: asyncio.Future[contextvars.Context] = loop.create_future()
+        self._answered: asyncio.Future[Any] = loop.create_future()
+        self._ending = loop.create_task(ending)
+        either: list[asyncio.Future[Any]] = [self._asked, self._ending]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return self._asked.result() if self._asked.done() else None
+
+    async def ask(self) -> Any:
+        """What middleware awaits."""
+        self._asked.set_result(contextvars.copy_context())
+        return await self._answered
+
+    def answer(self, context: contextvars.Context, call: Callable[[], Any]) -> None:
+        """Call the handler, in the context that middleware has made."""
+        try:
+            result = context.run(call)
+        except StopIteration as error:  # a future cannot carry it
+            stopped = RuntimeError("the handler raised StopIteration")
+            stopped.__cause__ = error
+            self._answered.set_exception(stopped)
+        except BaseException as error:  # noqa: BLE001 - for middleware to see
+            self._answered.set_exception(error)
+        else:
+            self._answered.set_result(result)
+
+    async def finish(self) -> bytes:
+        """The rest of the way."""
+        return await self._ending
 
 
 def _plain(text: str) -> str:

@@ -6,7 +6,7 @@ doing). A child runs one message at a time. It is kept for the next one unless i
 killed; then the next message gets a new one.
 
 Used by `handling.py`. One child is `spawning.py`, one message in it `conversation.py`, its own side
-`child.py`. `ctx.state` is None in a child: the app's lifespan belongs to the worker's process.
+`child.py`. Each child enters the app's lifespan for itself, and has `GRACE_SECONDS` to leave it.
 """
 
 import asyncio

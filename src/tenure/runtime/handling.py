@@ -2,10 +2,11 @@
 
 The only stage that is per message. A handler runs in the worker's loop (async), in a thread (plain
 functions), in a child process (`runs_in="process"`), or, when its message is suspected of killing its
-workers, alone in the solo child. After it: `settling`.
+workers, alone in the solo child; the app's middleware stands around it there. After it: `settling`.
 """
 
 import asyncio
+import contextvars
 import functools
 import logging
 import random
@@ -17,11 +18,13 @@ from tenure.clock import Clock
 from tenure.context import Context, SyncContext
 from tenure.errors import ConfigurationError
 from tenure.message import Message
+from tenure.middleware import around
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.intake import SUSPECT_CRASHES
-from tenure.runtime.judging import judge_error, judge_failure
+from tenure.runtime.judging import judge_error, judge_failure, judge_result
 from tenure.runtime.link import WorkerLink
+from tenure.runtime.quota import Quotas
 from tenure.runtime.slots import Slots
 from tenure.task import RunsIn, Task
 from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
@@ -38,12 +41,13 @@ class Handling:
     """Runs messages and concludes them."""
 
     def __init__(
-        self, clock: Clock, slots: Slots, conclude: Conclude, *,
+        self, clock: Clock, slots: Slots, quotas: Quotas, conclude: Conclude, *,
         make_link: Callable[[Delivery], WorkerLink], children: Children, solo: Children,
     ) -> None:  # fmt: skip
         """`conclude` takes every verdict; `children` run process handlers, `solo` runs suspects."""
         self._clock = clock
         self._slots = slots
+        self._quotas = quotas
         self._conclude = conclude
         self._make_link = make_link
         self._children = children
@@ -109,31 +113,49 @@ class Handling:
         if task.runs_in is RunsIn.PROCESS:
             return await self._run_in_child(delivery, message, task)
         positional, keywords = task.signature.arguments(message.body)
-        if task.runs_in is RunsIn.LOOP:
+        if task.app.middleware:
+            result = await self._run_around(delivery, message, task, positional, keywords)
+        elif task.runs_in is RunsIn.LOOP:
             if task.signature.wants_context:
-                link = self._make_link(delivery)
-                positional = (
-                    Context(message, delivery.attempt, delivery.fence, link, self.state),
-                    *positional,
-                )
+                positional = (self._context(delivery, message), *positional)
             result = await task.function(*positional, **keywords)
         else:
-            result = await self._run_in_thread(delivery, message, task, positional, keywords)
-        return Completed(task.signature.encode_result(result), tuple(delivery.handoffs))
+            # In the thread, its result becomes JSON there too: a large one must not hold up the loop.
+            function = functools.partial(_encoded, task, task.function)
+            return _completed(
+                await self._run_in_thread(delivery, message, task, function, positional, keywords), delivery
+            )
+        return _completed(judge_result(result, task), delivery)
+
+    async def _run_around(
+        self, delivery: Delivery, message: Message, task: Task[..., Any],
+        positional: tuple[Any, ...], keywords: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """Through the app's middleware, which runs in the loop wherever the handler does."""
+        context = self._context(delivery, message)
+
+        async def run() -> Any:
+            if task.runs_in is RunsIn.THREAD:
+                return await self._run_in_thread(delivery, message, task, task.function, positional, keywords)
+            first = (context,) if task.signature.wants_context else ()
+            return await task.function(*first, *positional, **keywords)
+
+        return await around(task.app.middleware, context, run)()
+
+    def _context(self, delivery: Delivery, message: Message) -> Context:
+        return Context(message, delivery.attempt, delivery.fence, self._make_link(delivery), self.state)
 
     async def _run_in_thread(
-        self,
-        delivery: Delivery,
-        message: Message,
-        task: Task[..., Any],
-        positional: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
+        self, delivery: Delivery, message: Message, task: Task[..., Any], function: Callable[..., Any],
+        positional: tuple[Any, ...], keywords: dict[str, Any],
+    ) -> Any:  # fmt: skip
         if task.signature.wants_context:
             link = self._make_link(delivery)
             context = SyncContext(message, delivery.attempt, delivery.fence, link, self.state, self._loop)
             positional = (context, *positional)
-        thread = self._loop.run_in_executor(self._threads, _without_stop, task.function, positional, keywords)
+        # What middleware set in context variables is seen there, and what the handler sets ends with it.
+        run = contextvars.copy_context().run
+        thread = self._loop.run_in_executor(self._threads, run, _without_stop, function, positional, keywords)
         delivery.thread = thread
         # A thread cannot be ended. It is told (ctx.lease_lost, ctx.stopping), and its slot stays taken.
         return await asyncio.shield(thread)
@@ -147,6 +169,7 @@ class Handling:
 
     def _finish(self, delivery: Delivery) -> None:
         self.running_ids.discard(delivery.id)
+        self._quotas.leave(delivery)
         self._slots.finish()
 
     def _thread_over(self, delivery: Delivery, thread: "asyncio.Future[Any]") -> None:
@@ -177,6 +200,14 @@ class Handling:
     def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         reason = Reason("error", "the handler was cancelled by its own code")
         return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
+
+
+def _encoded(task: Task[..., Any], function: Callable[..., Any], *positional: Any, **keywords: Any) -> bytes | Dead:
+    return judge_result(function(*positional, **keywords), task)
+
+
+def _completed(result: bytes | Dead, delivery: Delivery) -> Verdict:
+    return result if isinstance(result, Dead) else Completed(result, tuple(delivery.handoffs))
 
 
 def _never_began(error: ConfigurationError) -> Returned:

@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from tenure.broker import Broker
-from tenure.claim import Token
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, LeaseLost
 from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.held import BeatStats, Held, Wish
 from tenure.state import Ledger
 from tenure.timing.policy import beat_interval
+
+__all__ = ["BeatStats", "Heartbeat"]
 
 logger = logging.getLogger("tenure.heartbeat")
 
@@ -35,60 +37,8 @@ _GATHER = 0.2
 _RETRY = 0.25
 
 
-class BeatStats(msgspec.Struct, frozen=True):
-    """What the heartbeat did for one message."""
-
-    extension_count: int = 0
-    total_extended_seconds: float = 0.0
-    last_error: str | None = None
-    is_running: bool = True
-
-
-class _Wish(msgspec.Struct, frozen=True):
-    """What handlers asked for by `ctx.touch` since the last beat."""
-
-    #: None: the usual time.
-    seconds: float | None
-    waiters: list[concurrent.futures.Future[None]]
-
-
-class _Held:
-    """One lease in our keeping."""
-
-    __slots__ = (
-        "delivery",
-        "due",
-        "ends",
-        "extended",
-        "extensions",
-        "last_error",
-        "lease",
-        "touch",
-        "waiters",
-    )
-
-    def __init__(self, delivery: Delivery, due: float, ends: float) -> None:
-        self.delivery = delivery
-        self.lease = delivery.lease
-        #: When the next beat is due, and when `max_hold` ends the run.
-        self.due = due
-        self.ends = ends
-        self.extensions = 0
-        self.extended = 0.0
-        self.last_error: str | None = None
-        #: Seconds that a handler asked for by `ctx.touch`, and who waits for it.
-        self.touch: float | None = None
-        self.waiters: list[concurrent.futures.Future[None]] = []
-
-    def take_wish(self) -> _Wish:
-        """What the beat that begins now must fulfil; what is asked for later waits for the next one."""
-        wish = _Wish(self.touch, self.waiters)
-        self.touch, self.waiters = None, []
-        return wish
-
-
 #: A lease that is being renewed, and what was asked for it.
-_Beat = tuple[_Held, _Wish]
+_Beat = tuple[Held, Wish]
 
 
 class Heartbeat:
@@ -111,11 +61,12 @@ class Heartbeat:
         self._on_lost = on_lost
         self._on_overheld = on_overheld
         self._on_failed = on_failed
-        self._held: dict[Delivery, _Held] = {}
+        self._held: dict[Delivery, Held] = {}
         self._lock = threading.Lock()
-        self._in_beat: frozenset[_Held] = frozenset()
+        self._in_beat: frozenset[Held] = frozenset()
         self._beat_over: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._wakes_at = float("inf")
+        self._check_asked = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._nudged: asyncio.Event | None = None
 
@@ -133,7 +84,7 @@ class Heartbeat:
             for delivery in deliveries:
                 due = _first_due(delivery.lease, now)
                 ends = now + _max_hold(delivery)
-                self._held[delivery] = _Held(delivery, due, ends)
+                self._held[delivery] = Held(delivery, due, ends)
                 earliest = min(earliest, due, ends)
             late = earliest < self._wakes_at
         if late:
@@ -147,7 +98,7 @@ class Heartbeat:
             over = self._beat_over
             for one in held:
                 # A thread that was left may still wait for its touch.
-                for waiter in _listening(one.take_wish()) if one is not None else ():
+                for waiter in one.take_wish().listening() if one is not None else ():
                     waiter.set_exception(LeaseLost("the run was ended; its lease was not renewed"))
         if beating:
             # A touch may replace the receipt: settling with the old one would fail, or worse, succeed.
@@ -164,7 +115,7 @@ class Heartbeat:
         held = self._held.get(delivery)
         if held is None:
             return BeatStats(is_running=False)
-        return BeatStats(held.extensions, held.extended, held.last_error)
+        return held.stats()
 
     async def touch_now(self, delivery: Delivery, seconds: float | None) -> None:
         """Renew one lease at once; raises `LeaseLost`."""
@@ -179,6 +130,13 @@ class Heartbeat:
             held.waiters.append(waiter)
         self._nudge()
         await asyncio.wrap_future(waiter)
+
+    def check_now(self) -> None:
+        """Beat for everything at once: some of it was cancelled, and only a touch tells which. Any thread may call."""
+        with self._lock:
+            # A flag, not a due time: a beat under way was perhaps asked before the cancel, and sets its own next one.
+            self._check_asked = True
+        self._nudge()
 
     # -- the heartbeat's own loop ------------------------------------------------------------------
 
@@ -197,6 +155,8 @@ class Heartbeat:
 
     def _next_pause(self) -> float | None:
         with self._lock:
+            if self._check_asked:
+                return 0.0
             self._wakes_at = min((min(h.due, h.ends) for h in self._held.values()), default=float("inf"))
             wakes_at = self._wakes_at
         return None if wakes_at == float("inf") else max(0.0, wakes_at - self._clock.monotonic())
@@ -219,9 +179,9 @@ class Heartbeat:
         """Renew everything that is due, in one call."""
         now = self._clock.monotonic()
         with self._lock:
-            if not any(h.due <= now for h in self._held.values()):
+            due = self._due(now)
+            if not due:
                 return
-            due = [h for h in self._held.values() if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
             beats = [(held, held.take_wish()) for held in due]
             self._in_beat = frozenset(due)
             over = self._beat_over = concurrent.futures.Future()
@@ -235,12 +195,22 @@ class Heartbeat:
                 self._in_beat = frozenset()
             over.set_result(None)
 
+    def _due(self, now: float) -> list[Held]:
+        """Whatever must be renewed now, and what soon must be; after `check_now` everything that is not lost."""
+        held = self._held.values()
+        if self._check_asked:
+            self._check_asked = False
+            return [h for h in held if h.due != float("inf")]
+        if not any(h.due <= now for h in held):
+            return []
+        return [h for h in held if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
+
     async def _renew(self, beats: list[_Beat]) -> None:
         """Claims first: where one exists it is the lease, whether the broker can be reached or not."""
         kept, error = await self._renew_claims(beats)
         answers: list[Lease | None]
         try:
-            answers = [*await self._broker.touch([_asked(held, wish) for held, wish in beats])]
+            answers = [*await self._broker.touch([wish.asked(held.lease) for held, wish in beats])]
         except BrokerUnavailable as away:
             answers, error = [None] * len(beats), away
         now = self._clock.monotonic()
@@ -263,9 +233,9 @@ class Heartbeat:
             self._miss(missed, error)
         self._lose(lost)
 
-    async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[_Held, bool], BrokerUnavailable | None]:
+    async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[Held, bool], BrokerUnavailable | None]:
         """Which claims are still ours; empty, and why, if the ledger is away."""
-        tokens = {held: _renewed(held.delivery.token, wish) for held, wish in beats if held.delivery.token}
+        tokens = {held: wish.asked(held.delivery.token) for held, wish in beats if held.delivery.token}
         if not tokens:
             return {}, None
         try:
@@ -280,7 +250,7 @@ class Heartbeat:
         held.extensions += 1
         held.extended += wish.seconds or held.lease.seconds
         held.last_error = None
-        for waiter in _listening(wish):
+        for waiter in wish.listening():
             waiter.set_result(None)
 
     def _miss(self, missed: list[_Beat], error: BrokerUnavailable) -> None:
@@ -290,12 +260,12 @@ class Heartbeat:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
                 held.last_error = str(error)
                 held.due = now + _RETRY * beat_interval(held.lease.seconds)
-                for waiter in _listening(wish):
+                for waiter in wish.listening():
                     waiter.set_exception(error)
         self._on_failed(len(missed), str(error))
 
     def _lose(self, lost: list[_Beat]) -> None:
-        ended: list[_Held] = []
+        ended: list[Held] = []
         with self._lock:
             for held, wish in lost:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.LOST)
@@ -306,29 +276,18 @@ class Heartbeat:
                     ended.append(held)
                 # Otherwise its settle waits in the outbox, and perhaps took effect though no answer came:
                 # the store's fence decides.
-                for waiter in (*_listening(wish), *_listening(held.take_wish())):
-                    msg = f"the lease on {held.delivery.id} is lost; somebody else may be running it"
+                for waiter in (*wish.listening(), *held.take_wish().listening()):
+                    msg = (
+                        f"the lease on {held.delivery.id} is lost: it was cancelled, or somebody else may be running it"
+                    )
                     waiter.set_exception(LeaseLost(msg))
         for held in ended:
-            logger.warning("lease on %s lost; its handler is ended and nothing will be settled", held.delivery.id)
+            logger.debug("the lease on %s is lost; its handler is ended", held.delivery.id)  # `reporting` tells people
             self._on_lost(held.delivery)
-
-
-def _asked(held: _Held, wish: _Wish) -> Lease:
-    return held.lease if wish.seconds is None else msgspec.structs.replace(held.lease, seconds=wish.seconds)
-
-
-def _renewed(token: Token, wish: _Wish) -> Token:
-    return token if wish.seconds is None else msgspec.structs.replace(token, seconds=wish.seconds)
 
 
 def _is_held(answer: Lease | None) -> bool | None:
     return None if answer is None else answer.state is LeaseState.HELD
-
-
-def _listening(wish: _Wish) -> list[concurrent.futures.Future[None]]:
-    """Whoever waits for a touch and has not given up."""
-    return [waiter for waiter in wish.waiters if waiter.set_running_or_notify_cancel()]
 
 
 def _first_due(lease: Lease, now: float) -> float:

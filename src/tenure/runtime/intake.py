@@ -1,14 +1,14 @@
 """Intake: leases a batch, reads it, and lets in what may run.
 
-For the whole batch: lease, decode, claim where a claim is needed, then the limits. What may not run gets
-its verdict here and goes straight to `settling`; the rest is held by `heartbeat` and started by
-`handling`.
+For the whole batch: lease, decode, claim where a claim is needed, then the limits, the task's own quota last.
+What may not run gets its verdict here and goes straight to `settling`; the rest is held by `heartbeat` and
+started by `handling`. From a paused queue nothing is leased.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from tenure import envelope
@@ -18,10 +18,12 @@ from tenure.clock import Clock
 from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message
+from tenure.runtime import strangers
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.quota import Quotas
 from tenure.runtime.slots import Slots
-from tenure.state import Ledger
+from tenure.state import State
 from tenure.task import Task
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
 
@@ -31,8 +33,6 @@ logger = logging.getLogger("tenure.intake")
 IDLE_SECONDS = 5.0
 #: Leases that ended unseen before a message is put aside.
 MAX_LOST = 10
-#: Deliveries to workers that do not know the task, before it is put aside; the delays add up to about ten minutes.
-MAX_UNKNOWN = 12
 #: How often a message may have been there when its owner died, before it must run alone.
 SUSPECT_CRASHES = 2
 
@@ -65,17 +65,21 @@ class Crew(Protocol):
 class Intake:
     """Fetches work while there is room for it."""
 
-    def __init__(
-        self, broker: Broker, ledger: Ledger, clock: Clock, slots: Slots, crew: Crew, *,
-        queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float,
+    def __init__(  # noqa: PLR0913 - made in one place, by the worker
+        self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
+        queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float, quotas: Quotas,
     ) -> None:  # fmt: skip
         """Serve `queues`, for the tasks in `tasks`."""
         self._broker = broker
-        self._ledger = ledger
+        self._ledger = state.ledger
+        self._records = state.records
         self._clock = clock
         self._slots = slots
         self._crew = crew
+        self._quotas = quotas
         self._queues = tuple(queues)
+        #: Those that are not paused.
+        self._open = self._queues
         self._tasks = tasks
         self._seconds = lease_seconds
         self._by_task = {
@@ -88,6 +92,7 @@ class Intake:
         #: A lease call whose reply was lost, while we do not know what it lent.
         self._unanswered: LeaseRequest | None = None
         self._task: asyncio.Task[None] | None = None
+        self._patience: asyncio.Timeout | None = None
 
     # -- the loop ----------------------------------------------------------------------------------
 
@@ -99,6 +104,9 @@ class Intake:
             want = await self._interruptible(self._slots.room)
             if self._stopping.is_set() or not want:
                 return
+            if not self._open and self._unanswered is None:
+                await self._interruptible(self._wait)
+                continue
             try:
                 leases = await self._fetch(want)
             except BrokerUnavailable as error:
@@ -117,7 +125,18 @@ class Intake:
         if self._idle and self._task is not None:
             self._task.cancel()
 
+    def pause(self, queues: Collection[str]) -> None:
+        """From now on lease nothing from these, and from all the others of ours. What was lent goes its way."""
+        still_open = tuple(queue for queue in self._queues if queue not in queues)
+        if still_open != self._open:
+            self._open = still_open
+            if self._patience is not None:
+                self._patience.reschedule(asyncio.get_running_loop().time())  # it waits for the wrong queues
+                self._patience = None
+
     async def _interruptible(self, wait: Callable[[], Any]) -> Any:
+        if self._stopping.is_set():  # asked while a lease call was under way: nobody will interrupt us any more
+            return None
         self._idle = True
         try:
             return await wait()
@@ -129,17 +148,26 @@ class Intake:
             self._idle = False
 
     async def _wait(self) -> None:
+        """Until there may be something to lease, or `pause` changed where from."""
         try:
-            await self._broker.wait(self._queues, IDLE_SECONDS)
+            async with asyncio.timeout(None) as self._patience:
+                if self._open:
+                    await self._broker.wait(self._open, IDLE_SECONDS)
+                else:
+                    await asyncio.sleep(IDLE_SECONDS)
+        except TimeoutError:
+            pass  # by `pause`
         except BrokerUnavailable:
             await asyncio.sleep(1.0)  # the next lease call says what is wrong
+        finally:
+            self._patience = None
 
     async def _fetch(self, want: int) -> list[Lease]:
         if self._unanswered is not None:
             return await self._look_after(self._unanswered)
         want = min(want, self._broker.traits.batch_limit)
         request_id = os.urandom(8).hex()
-        request = LeaseRequest(self._crew.owner_id, request_id, self._queues, want, self._seconds, self._by_task)
+        request = LeaseRequest(self._crew.owner_id, request_id, self._open, want, self._seconds, self._by_task)
         try:
             return await self._broker.lease(request)
         except OwnerRetired:
@@ -164,22 +192,26 @@ class Intake:
     async def admit(self, leases: Sequence[Lease]) -> None:
         """Decide for each message of a batch whether it runs."""
         self._slots.take(len(leases))
-        deliveries = [delivery for delivery in map(Delivery, leases) if self._read(delivery)]
+        strange: list[tuple[Delivery, Reason]] = []
+        deliveries = [delivery for delivery in map(Delivery, leases) if self._read(delivery, strange)]
         deliveries = await self._claim(deliveries)
-        self._crew.admit([delivery for delivery in deliveries if self._is_within_limits(delivery)])
+        self._crew.admit([d for d in deliveries if self._is_within_limits(d) and self._has_place(d)])
+        for delivery, reason in strange:  # last: nobody waits while their histories are read
+            self._refuse(delivery, await strangers.turn_away(delivery.id, reason, self._records))
 
     def _refuse(self, delivery: Delivery, verdict: Verdict) -> bool:
         self._slots.finish()
         self._crew.conclude(delivery, verdict)
         return False
 
-    def _read(self, delivery: Delivery) -> bool:
+    def _read(self, delivery: Delivery, strange: list[tuple[Delivery, Reason]]) -> bool:
         lease = delivery.lease
         try:
             message = delivery.message = envelope.decode(lease.envelope)
         except BodyUndecodable as error:
             if error.newer:
-                return self._refuse(delivery, _not_for_us(lease, Reason("unknown_task", str(error))))
+                strange.append((delivery, strangers.unreadable(str(error))))
+                return False
             return self._refuse(delivery, Dead(Reason(error.code, f"the message cannot be read: {error}")))
         if self._crew.is_running(lease.id):
             # We lost its lease and got it again, but the first run (a thread perhaps) has not ended.
@@ -187,8 +219,8 @@ class Intake:
             return self._refuse(delivery, Returned(lease.seconds / 3, reason))
         delivery.task = self._tasks.get(message.task)
         if delivery.task is None:
-            text = f"this worker knows no task {message.task!r}; deploy one that does, or delete the message"
-            return self._refuse(delivery, _not_for_us(lease, Reason("unknown_task", text)))
+            strange.append((delivery, strangers.unknown(message.task)))
+            return False
         return True
 
     async def _claim(self, deliveries: list[Delivery]) -> list[Delivery]:
@@ -244,10 +276,11 @@ class Intake:
             return self._refuse(delivery, Dead(Reason("expired", "it expired before it was run")))
         return True
 
-
-def _not_for_us(lease: Lease, reason: Reason) -> Verdict:
-    """For another worker, of a newer deploy perhaps: back with growing delays, and at last put aside."""
-    seen = lease.counters.deliveries
-    if seen >= MAX_UNKNOWN:
-        return Dead(reason)
-    return Returned(min(60.0, 2.0 ** min(seen, 6)), reason)
+    def _has_place(self, delivery: Delivery) -> bool:
+        """The task's own limit; asked last, because whoever is let in keeps a place until its code has ended."""
+        task = delivery.task
+        seconds = None if task is None else self._quotas.enter(delivery, task)
+        if seconds is None:
+            return True
+        reason = Reason("concurrency", "as many of its task as may run at once here do; it comes back for its turn")
+        return self._refuse(delivery, Returned(seconds, reason))

@@ -1,16 +1,25 @@
-"""From what a handler did to a verdict: pure, the same in the worker and in a child process."""
+"""From what a handler did to a verdict: pure, the same in the worker and in a child process.
+
+Middleware is judged like the handler that it stands around.
+"""
 
 import traceback
 from collections.abc import Callable
+from concurrent.futures import thread
+from pathlib import Path
+from typing import Any
 
+from tenure import middleware
 from tenure.call import LONGEST_SECONDS
-from tenure.errors import PayloadInvalid
+from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.message import Message
-from tenure.task import Policy
+from tenure.task import Policy, Task
 from tenure.verdict import Dead, Reason, Reject, Retried, Retry
 
 #: A traceback is kept for people; its end tells most.
 TRACEBACK_LIMIT = 4000
+#: Where our own frames around a handler are.
+_OURS = (str(Path(__file__).parent), middleware.__file__, thread.__file__)
 #: Ten years: more than anybody means, and less than any store's clock can count.
 LONGEST_DELAY = LONGEST_SECONDS
 
@@ -26,6 +35,32 @@ def judge_error(
         return judge_failure(Reason("error", text), policy, message, attempt, draw)
 
 
+def judge_result(result: Any, task: Task[..., Any]) -> bytes | Dead:
+    """What the handler returned, as JSON; or the end of its message, where that cannot be kept.
+
+    Never another try: the work is done, and would be done again only to end the same way.
+    """
+    try:
+        return task.signature.encode_result(result, task.policy.result_limit)
+    except ResultTooLarge as error:
+        return result_too_large(str(error))
+    except BaseException as error:  # noqa: BLE001 - a user's own type may raise anything while it is encoded
+        text = _text(error) if isinstance(error, ResultInvalid) else _one_line(error)
+        advice = "return JSON types, dataclasses, msgspec structs or pydantic models"
+        return _unkept(ResultInvalid.code, text, advice)
+
+
+def result_too_large(text: str) -> Dead:
+    """The end of a message whose result is larger than it may be."""
+    return _unkept(ResultTooLarge.code, text, "return less, or keep it elsewhere and return where it is")
+
+
+def _unkept(code: str, text: str, advice: str) -> Dead:
+    done = "the handler's work was done and its effects stand, except for messages that it handed on"
+    sentence = f"{done}; its result cannot be kept: {text}; {advice}"
+    return Dead(Reason(code, sentence), counted=True)
+
+
 def _judge(
     error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
 ) -> Retried | Dead:
@@ -39,8 +74,12 @@ def _judge(
             reason = Reason("retry", _text(error.reason) or "the handler asked for another try")
             return judge_failure(reason, policy, message, attempt, draw, after=error.after)
     if isinstance(error, policy.reject_on):
-        return Dead(Reason("rejected", _one_line(error), _traceback(error)), counted=True)
-    return judge_failure(Reason("error", _one_line(error), _traceback(error)), policy, message, attempt, draw)
+        return Dead(_reason("rejected", error), counted=True)
+    return judge_failure(_reason("error", error), policy, message, attempt, draw)
+
+
+def _reason(code: str, error: BaseException) -> Reason:
+    return Reason(code, _one_line(error), _traceback(error), class_name(error))
 
 
 def judge_failure(
@@ -51,9 +90,16 @@ def judge_failure(
     most = message.overrides.max_attempts or policy.retry.max_attempts
     if attempt >= most:
         text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
-        return Dead(Reason("max_attempts", text, reason.traceback), counted=True)
+        return Dead(Reason("max_attempts", text, reason.traceback, reason.error), counted=True)
     delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_DELAY)
     return Retried(delay, reason)
+
+
+def class_name(error: BaseException) -> str:
+    """The error's class as people import it: "ValueError", "shop.errors.OutOfStock"."""
+    kind = type(error)
+    module = _text(kind.__module__)
+    return _text(kind.__qualname__) if module == "builtins" else f"{module}.{_text(kind.__qualname__)}"
 
 
 def _one_line(error: BaseException) -> str:
@@ -76,9 +122,9 @@ def _storable(text: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    # The first frames are ours; users want theirs.
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("tenure.runtime."):
-        frames = frames.tb_next
-    text = _storable("".join(traceback.format_exception(type(error), error, frames)))
+    """Users want their own frames: ours, before and between them, are left out."""
+    told = traceback.TracebackException.from_exception(error)
+    theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
+    told.stack = traceback.StackSummary.from_list(theirs or list(told.stack))
+    text = _storable("".join(told.format()))
     return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]

@@ -228,7 +228,7 @@ class ParentLink:
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on; waits for the parent, which is quick."""
         task, body = call.task, bytes(call.body)
-        plain = {name: _seconds(value) for name, value in options.items()}
+        plain = {name: _seconds(value) for name, value in {**call.options, **options}.items()}
         try:
             asked = self._line.ask(self, lambda n: SubmitQuestion(n, task.name, task.queue, body, plain))
         except (TypeError, ValueError) as error:

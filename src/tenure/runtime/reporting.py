@@ -1,13 +1,24 @@
-"""Reporting: the last stage of the path. One compact event a message, and a log line for the abnormal."""
+"""Reporting: the last stage of the path. One compact event a message, and a log record for the abnormal.
+
+A record's line names the task, the message, the attempt and what happens next, with the traceback below it. The same
+stands in its fields (`task`, `message_id`, `attempt`, `code`, `next`), for logs that machines read. Nothing here
+configures logging.
+"""
 
 import logging
 
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.strangers import UNKNOWN_TASK
 from tenure.settlement import Outcome, Settlement
 from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned
 
 logger = logging.getLogger("tenure.worker")
+
+#: What can be said of a message whose lease is not ours any more.
+GONE = "its lease is gone: it was cancelled, or somebody else has it now"
+#: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
+_RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, "concurrency": logging.DEBUG}
 
 
 def event_of(delivery: Delivery, settlement: Settlement | None, *, owner: str, at: float) -> Event:
@@ -38,30 +49,50 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
 def log(delivery: Delivery, settlement: Settlement | None) -> None:
     """Say what people would want to know at three in the morning; nothing for what went well."""
     if settlement is None:
-        logger.warning("%s: lease lost while it ran; nothing was settled, whoever has it now goes on", _name(delivery))
+        _say(logging.WARNING, delivery, f"{GONE}; nothing was settled")
+    elif delivery.sealed:
         return
-    if delivery.sealed:
-        return
-    if settlement.outcome is Outcome.UNKNOWN:
-        logger.warning("%s: the answer to its settle was lost; it took effect, or was too late", _name(delivery))
-        return
-    if not settlement.took_effect:
-        logger.warning("%s: settled too late (%s); nothing was changed", _name(delivery), settlement.outcome.value)
-        return
+    elif settlement.outcome is Outcome.UNKNOWN:
+        _say(logging.WARNING, delivery, "the answer to its settle was lost; it took effect, or was too late")
+    elif not settlement.took_effect:
+        _say(logging.WARNING, delivery, f"settled too late ({settlement.outcome.value}): {GONE}; nothing was changed")
+    else:
+        _say_verdict(delivery)
+
+
+def _say_verdict(delivery: Delivery) -> None:
     match delivery.verdict:
         case Retried(after, reason):
-            logger.warning("%s: %s; again in %.1f s%s", _name(delivery), reason.text, after, _indented(reason))
+            _say(logging.WARNING, delivery, reason.text, reason=reason, next_step=f"again in {after:.1f} s")
         case Dead(reason):
-            logger.error("%s: dead letter (%s): %s%s", _name(delivery), reason.code, reason.text, _indented(reason))
+            _say(logging.ERROR, delivery, reason.text, reason=reason, next_step=f"dead letter ({reason.code})")
         case Returned(after, reason):
-            level = logging.WARNING if reason.code == "unknown_task" else logging.INFO
-            logger.log(level, "%s: given back for %.1f s: %s", _name(delivery), after, reason.text)
+            level = _RETURN_LEVELS.get(reason.code, logging.INFO)
+            _say(level, delivery, reason.text, reason=reason, next_step=f"given back for {after:.1f} s")
+
+
+def _say(level: int, delivery: Delivery, text: str, *, reason: Reason | None = None, next_step: str = "") -> None:
+    """One record: a line for people, and fields for machines that read logs."""
+    if not logger.isEnabledFor(level):
+        return
+    told = f"{text}; {next_step}" if next_step else text
+    about = {"message_id": delivery.id, "attempt": delivery.attempt}
+    if delivery.message is not None:
+        about["task"] = delivery.message.task
+    if reason is not None:
+        about |= {"code": reason.code, "next": next_step}
+    message, arguments = "%s: %s", (_name(delivery), told)
+    record = logger.makeRecord(logger.name, level, __file__, 0, message, arguments, None, "log", about)
+    if reason is not None and reason.traceback:
+        # Where the text of a traceback belongs: every formatter puts it below the line, or into a field of its own.
+        record.exc_text = reason.traceback.rstrip()
+    logger.handle(record)
 
 
 def _name(delivery: Delivery) -> str:
-    task = delivery.message.task if delivery.message is not None else "unreadable message"
-    return f"{task} {delivery.id} (attempt {delivery.attempt})"
-
-
-def _indented(reason: Reason) -> str:
-    return "\n" + reason.traceback.rstrip() if reason.traceback else ""
+    message, task = delivery.message, delivery.task
+    if message is None:
+        return f"unreadable message {delivery.id}"
+    most = message.overrides.max_attempts or (task.policy.retry.max_attempts if task is not None else None)
+    of = "" if most is None else f" of {most}"
+    return f"{message.task} {delivery.id} (attempt {delivery.attempt}{of})"

@@ -18,11 +18,16 @@ from tenure.lease import Lease
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.strangers import UNKNOWN_TASK
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.state import Ledger
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
 
 logger = logging.getLogger("tenure.settling")
+
+#: Reasons of a give-back that stay in the message's history: people must mend them, or they are counted there. The
+#: others are the worker's own affairs.
+_TOLD_REASONS = frozenset({UNKNOWN_TASK, "child_failed", "configuration"})
 
 #: What `report` is told: the delivery, its verdict, and how the settle ended (None: nothing was settled).
 Report = Callable[[Sequence[tuple[Delivery, Settlement | None]]], None]
@@ -161,8 +166,9 @@ class Outbox:
                     acks.append((delivery, Ack(lease, result, handoffs, delivery.seconds)))
                 case Retried(after, reason):
                     nacks.append((delivery, Nack(lease, after, reason)))
-                case Returned(after, _):
-                    backs.append((delivery, GiveBack(lease, after)))
+                case Returned(after, reason):
+                    kept = reason if reason.code in _TOLD_REASONS else None
+                    backs.append((delivery, GiveBack(lease, after, kept)))
                 case Dead(reason, counted):
                     deads.append((delivery, DeadLetter(lease, reason, counted)))
         if not self._broker.traits.settles_exactly_once:

@@ -75,11 +75,14 @@ class Refusal(Frame, frozen=True):
 
 
 class Started(Frame, frozen=True):
-    """The task is found; from here on, whatever happens is the message's doing."""
+    """The task is found and its app's lifespan entered; from here on, whatever happens is the message's doing."""
 
 
 class Unloadable(Frame, frozen=True):
-    """The task could not be found, or its module not be imported; the message was not looked at."""
+    """The task could not be found, its module not be imported, or its app's lifespan not be entered.
+
+    The message was not looked at.
+    """
 
     text: str
     traceback: str

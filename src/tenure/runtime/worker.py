@@ -1,70 +1,44 @@
-"""The worker: puts the path together, and starts and stops it.
+"""The worker: starts the path and what runs beside it, and stops both.
 
-    intake → (claim) → heartbeat holds → handling → outbox seals and settles → reporting
-
-Everything on the path runs in the caller's event loop; the heartbeat, the sweeper and the watchdog run
-beside it (`sideloop.py`).
+Everything on the path (`path.py`) runs in the caller's event loop, and so does the scheduler; what must go on while
+a handler blocks that loop runs beside it (`beside.py`). A part that dies of anything but an outage ends the worker.
 """
 
 import asyncio
 import contextlib
 import logging
-import os
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Self
 
 import msgspec
 
-from tenure.broker import Broker, SweepRequest
+from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.errors import BrokerError, BrokerUnavailable
-from tenure.event import Event, EventKind
-from tenure.owner import Owner, new_nonce
-from tenure.runtime import reporting
+from tenure.errors import BrokerUnavailable
+from tenure.owner import Owner
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
-from tenure.runtime.delivery import Delivery
-from tenure.runtime.handling import Handling
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.intake import Intake
-from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.locating import Locator
-from tenure.runtime.progress import ProgressWriter
-from tenure.runtime.pruning import Pruner
-from tenure.runtime.settling import Outbox
-from tenure.runtime.sideloop import OwnThread, SameLoop, Side, cancel
+from tenure.runtime.membership import Membership
+from tenure.runtime.options import WorkerOptions
+from tenure.runtime.path import Path
+from tenure.runtime.scheduling import Scheduler
+from tenure.runtime.sideloop import cancel
 from tenure.runtime.slots import Slots
 from tenure.runtime.stopping import let_finish, let_settle
 from tenure.runtime.sweeper import Sweeper
-from tenure.runtime.watchdog import Watchdog
-from tenure.settlement import Settlement
+from tenure.schedule import Schedule
 from tenure.sink import Sink
 from tenure.state import State
 from tenure.task import RunsIn, Task
-from tenure.verdict import Lost, Reason, Returned, Verdict
+from tenure.verdict import Reason, Returned
+
+__all__ = ["Worker", "WorkerOptions"]
 
 logger = logging.getLogger("tenure.worker")
 
-#: Suspects run alone, each in a process of its own; so many such processes at once.
-SOLOS = 4
-
-
-class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a worker works."""
-
-    concurrency: int = 10
-    queues: tuple[str, ...] = ()
-    name: str = ""
-    lease_seconds: float = 30.0
-    #: After SIGTERM: how long handlers may go on before their messages are given back.
-    grace_seconds: float = 30.0
-    sweep: SweepRequest = SweepRequest()
-    #: How long the journal remembers.
-    journal_keep_seconds: float = 7 * 86_400.0
-    #: False: everything in the caller's loop, for virtual time.
-    own_thread: bool = True
+Job = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Worker:
@@ -76,25 +50,31 @@ class Worker:
         opening: Callable[[], Awaitable[None]],
         locate: Callable[[Task[..., Any]], Locator],
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
+        schedules: Callable[[], Sequence[Schedule]] = tuple,
+        client: str | None = None,
         sinks: Sequence[Sink] = (),
         children: Callable[..., Children] = Children,
     ) -> None:  # fmt: skip
         """Work for `tasks`; `opening` opens broker and state where they are not open yet.
 
-        `children` makes the pools of child processes; tests in virtual time bring their own.
+        `schedules` is asked once, at the start; their messages are sent on behalf of `client`. `children` makes the
+        pools of child processes; tests in virtual time bring their own.
         """
+        queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
+        self._options = options = msgspec.structs.replace(options, queues=queues)
         self._opening = opening
         self._broker = broker
         self._state = state
         self._tasks = tasks
         self._clock = clock
-        self._options = options
         self._locate = locate
         self._lifespan = lifespan
+        self._schedules = schedules
+        self._client = client
+        self._make_children = children
         self._bus = Bus(state.journal, sinks)
         self._slots = Slots(options.concurrency)
-        self._make_children = children
-        self._queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
+        self._membership = Membership(broker, state.roster, clock, self._bus.publish, options)
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._jobs: list[asyncio.Task[None]] = []
@@ -102,7 +82,6 @@ class Worker:
         self._failure: Exception | None = None
         self._abandoned = False
         self._stack = contextlib.AsyncExitStack()
-        self.owner = self._new_owner()
 
     # -- the public side ---------------------------------------------------------------------------
 
@@ -151,9 +130,14 @@ class Worker:
         return self._slots.running > 0
 
     @property
-    def owner_id(self) -> str:
+    def owner(self) -> Owner:
         """Who holds this worker's leases."""
-        return self.owner.id
+        return self._membership.owner
+
+    @property
+    def owner_id(self) -> str:
+        """The word that stands on its leases."""
+        return self._membership.owner.id
 
     # -- starting ----------------------------------------------------------------------------------
 
@@ -164,77 +148,46 @@ class Worker:
         for task in self._tasks.values():
             if task.runs_in is RunsIn.PROCESS:
                 self._locate(task)  # better now than at the first message
-        self._assemble()
+        self._path = path = Path(
+            self._broker, self._state, self._tasks, self._clock, self._options,
+            membership=self._membership, slots=self._slots, bus=self._bus,
+            locate=self._locate, children=self._make_children,
+        )  # fmt: skip
         try:
-            self._handling.state = await self._enter_lifespan()
-            await self._state.roster.join(self.owner)
+            path.handling.state = await self._enter_lifespan()
+            await self._membership.join()
             await self._tidy_up()
-            await self._side.start([self._guarded(job) for job in self._side_jobs()], self._side_doors)
+            # Before the first lease: a queue that is paused is not touched.
+            path.beside.notice(await self._state.board.read())
+            await path.beside.start(self._guarded)
         except BaseException:
-            await self._handling.close()
+            await path.handling.close()
             await self._stack.aclose()
             raise
-        jobs = (self._bus.run, self._outbox.run, self._progress.run, self._intake.run)
+        jobs: list[Job] = [self._bus.run, path.outbox.run, path.progress.run, *self._scheduling(), path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
-        self._publish([Event(EventKind.OWNER_JOINED, self._clock.wall(), owner=self.owner_id)])
-        logger.debug("%s serves %s with %d slots", self.owner_id, ", ".join(self._queues), self._options.concurrency)
+        self._membership.tell_joined()
+        queues = ", ".join(self._options.queues)
+        logger.debug("%s serves %s with %d slots", self.owner_id, queues, self._options.concurrency)
 
     async def _tidy_up(self) -> None:
         """Return what others left behind before we lease: a later first sweep would take the silence for an outage."""
         first = Sweeper(
-            self._broker, self._state.roster, self._clock, self._publish,
+            self._broker, self._state.roster, self._clock, self._bus.publish,
             request=self._options.sweep, triggered_by="start",
         )  # fmt: skip
         with contextlib.suppress(BrokerUnavailable):  # the sweeper will say so
             await first.bury()
             await first.sweep()
 
-    def _assemble(self) -> None:
-        broker, state, clock, options = self._broker, self._state, self._clock, self._options
-        self._side_broker, self._side_state = side_broker, side_state = broker.twin(), state.twin()
-        self._heartbeat = Heartbeat(
-            side_broker, side_state.ledger, clock,
-            on_lost=lambda delivery: self._call_soon(self._end_lost, delivery),
-            on_overheld=lambda delivery: self._call_soon(self._end_overheld, delivery),
-            on_failed=lambda count, error: self._call_soon(self._heartbeat_failed, count, error),
-        )  # fmt: skip
-        self._outbox = Outbox(broker, state.ledger, self._heartbeat, clock, self._report)
-        self._progress = ProgressWriter(state.records)
-        self._desk = Desk(self._heartbeat, state.records, self._progress, clock, broker.traits)
-        self._handling = Handling(
-            clock, self._slots, self.conclude,
-            make_link=lambda delivery: WorkerLink(delivery, self._desk),
-            children=self._make_children(self._locate, most=options.concurrency, clock=clock, name="process"),
-            solo=self._make_children(self._locate, most=SOLOS, clock=clock, name="solo", reuse=False),
-        )  # fmt: skip
-        self._intake = Intake(
-            broker, state.ledger, clock, self._slots, self,
-            queues=self._queues, tasks=self._tasks, lease_seconds=options.lease_seconds,
-        )  # fmt: skip
-        self._sweeper = Sweeper(
-            side_broker, side_state.roster, clock, lambda events: self._call_soon(self._publish, events),
-            request=options.sweep,
-        )  # fmt: skip
-        self._pruner = Pruner(side_state.journal, options.journal_keep_seconds)
-        self._watchdog = Watchdog(self._loop, clock, lambda s, stack: self._call_soon(self._blocked, s, stack))
-        self._side: Side = OwnThread(f"tenure-side-{self.owner.nonce}") if options.own_thread else SameLoop()
+    def _scheduling(self) -> list[Job]:
+        schedules = self._schedules()
+        if not schedules:
+            return []
+        publish, client = self._bus.publish, self._client
+        return [Scheduler(schedules, self._broker, self._state.board, self._clock, publish, client=client).run]
 
-    def _side_jobs(self) -> list[Any]:
-        watch_roster = lambda: self._sweeper.watch(lambda: self.owner)  # noqa: E731
-        jobs = [self._heartbeat.run, self._sweeper.run, watch_roster, self._pruner.run]
-        return [*jobs, self._watchdog.run] if self._options.own_thread else jobs
-
-    @contextlib.asynccontextmanager
-    async def _side_doors(self) -> AsyncIterator[None]:
-        """The twins belong to the loop of the side jobs: opened and closed there."""
-        async with contextlib.AsyncExitStack() as stack:
-            for twin, own in ((self._side_broker, self._broker), (self._side_state, self._state)):
-                if twin is not own:
-                    await twin.open()
-                    stack.push_async_callback(twin.close)
-            yield
-
-    def _guarded(self, job: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Coroutine[Any, Any, None]]:
+    def _guarded(self, job: Job) -> Job:
         """A worker that lost one of its parts must not look alive: without heartbeat or outbox it does harm."""
 
         async def run() -> None:
@@ -252,61 +205,6 @@ class Worker:
 
     async def _enter_lifespan(self) -> Any:
         return await self._stack.enter_async_context(self._lifespan()) if self._lifespan else None
-
-    def _new_owner(self) -> Owner:
-        host = socket.gethostname()
-        return Owner(
-            name=self._options.name or f"{host}:{os.getpid()}", nonce=new_nonce(), host=host, pid=os.getpid(),
-            boot_id=self._clock.boot_id(), started_at=self._clock.wall(), queues=self._queues,
-            concurrency=self._options.concurrency,
-        )  # fmt: skip
-
-    async def rejoin(self) -> None:
-        """Our nonce is banned. What we hold is returned already: the heartbeat will find it lost."""
-        owner = self._new_owner()
-        await self._state.roster.join(owner)
-        self.owner = owner  # only now: a holder that is not on the roster would lease without presence
-
-    # -- the path ----------------------------------------------------------------------------------
-
-    def admit(self, deliveries: Sequence[Delivery]) -> None:
-        """Hold, then run: there is no moment without somebody responsible for the lease."""
-        self._heartbeat.hold(deliveries)
-        self._handling.start(deliveries)
-
-    def is_running(self, id: str) -> bool:
-        """Whether a run of that message has not ended here, its lease lost or not."""
-        return id in self._handling.running_ids
-
-    def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
-        """A verdict is given: it goes to the outbox."""
-        self._outbox.put(delivery, verdict)
-
-    def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
-        owner, at = self.owner_id, self._clock.wall()
-        self._slots.settle(len(settled))
-        for delivery, settlement in settled:
-            reporting.log(delivery, settlement)
-        self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in settled])
-
-    # -- ends from outside -------------------------------------------------------------------------
-
-    def _end_lost(self, delivery: Delivery) -> None:
-        self._handling.end(delivery, Lost())
-
-    def _end_overheld(self, delivery: Delivery) -> None:
-        self._handling.end_overheld(delivery)
-
-    def _heartbeat_failed(self, count: int, error: str) -> None:
-        data = {"count": count, "error": error}
-        self._publish([Event(EventKind.HEARTBEAT_FAILED, self._clock.wall(), owner=self.owner_id, data=data)])
-
-    def _blocked(self, seconds: float, stack: str) -> None:
-        data = {"seconds": round(seconds, 3), "stack": stack}
-        self._publish([Event(EventKind.LOOP_BLOCKED, self._clock.wall(), owner=self.owner_id, data=data)])
-
-    def _publish(self, events: Sequence[Event]) -> None:
-        self._bus.publish(events)
 
     def _call_soon(self, function: Callable[..., None], *args: Any) -> None:
         if not self._loop.is_closed():
@@ -331,10 +229,10 @@ class Worker:
     async def abandon(self) -> None:
         """End as after `kill -9`, for tests: nothing is settled or given back, and nobody says goodbye."""
         self._abandoned = True
-        runners = [delivery.runner for delivery in self._handling.running]
+        runners = [delivery.runner for delivery in self._path.handling.running]
         await cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
-        await self._side.stop()
-        await self._handling.close()
+        await self._path.beside.stop()
+        await self._path.handling.close()
         await self._stack.aclose()
 
     def _fail(self, part: str, error: Exception) -> None:
@@ -348,25 +246,21 @@ class Worker:
 
     async def _end(self) -> None:
         telling, *helpers, fetching = self._jobs
-        self._desk.stopping = True
-        self._intake.stop()
+        path, handling = self._path, self._path.handling
+        path.desk.stopping = True
+        path.intake.stop()
         await asyncio.gather(fetching, return_exceptions=True)
-        await let_finish(self._handling, self._hurry, self._options.grace_seconds)
-        for delivery in list(self._handling.running):
-            self._handling.end(delivery, Returned(0.0, Reason("worker_stopping", "the worker was stopped")))
+        await let_finish(handling, self._hurry, self._options.grace_seconds)
+        for delivery in list(handling.running):
+            handling.end(delivery, Returned(0.0, Reason("worker_stopping", "the worker was stopped")))
         await let_settle(self._slots, self._hurry)
-        await self._handling.close()
-        await self._say_goodbye()
-        await self._side.stop()
+        await handling.close()
+        try:
+            await path.beside.stop()
+        finally:
+            # Only now: our own sweeper would find us gone, and say so.
+            await self._membership.leave()
         await cancel(helpers)
         self._bus.close()
         await asyncio.gather(telling, return_exceptions=True)
         logger.info("%s stopped", self.owner_id)
-
-    async def _say_goodbye(self) -> None:
-        try:
-            await self._state.roster.leave(self.owner)
-        except BrokerError as error:
-            logger.warning("%s could not say goodbye (%s); it will be found dead", self.owner_id, error)
-            return
-        self._publish([Event(EventKind.OWNER_LEFT, self._clock.wall(), owner=self.owner_id)])

@@ -1,1 +1,1 @@
-"""How long a lease is, and when to renew it: pure, without I/O."""
+"""How long a lease is and when to renew it, and when schedules tick: pure, without I/O."""

@@ -1,0 +1,21 @@
+"""How a worker works. Made by `app.worker` from settings and arguments; read by `worker.py` and `path.py`."""
+
+import msgspec
+
+from tenure.broker import SweepRequest
+
+
+class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a worker works."""
+
+    concurrency: int = 10
+    queues: tuple[str, ...] = ()
+    name: str = ""
+    lease_seconds: float = 30.0
+    #: After SIGTERM: how long handlers may go on before their messages are given back.
+    grace_seconds: float = 30.0
+    sweep: SweepRequest = SweepRequest()
+    #: How long the journal remembers.
+    journal_keep_seconds: float = 7 * 86_400.0
+    #: False: everything in the caller's loop, for virtual time.
+    own_thread: bool = True

@@ -1,0 +1,135 @@
+"""The path, put together: the stages of one worker, each knowing only its neighbours.
+
+    intake → (claim) → heartbeat holds → handling → outbox seals and settles → reporting
+
+This is what intake calls its crew and what the jobs beside the path tell (`beside.py`): a word from either goes to
+the stage that can act on it. Made by `worker.py`, which starts and stops it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tenure.broker import Broker
+from tenure.clock import Clock
+from tenure.event import Event, EventKind
+from tenure.owner import Owner
+from tenure.runtime import reporting
+from tenure.runtime.beside import Beside
+from tenure.runtime.bus import Bus
+from tenure.runtime.children import Children
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.handling import Handling
+from tenure.runtime.intake import Intake
+from tenure.runtime.link import Desk, WorkerLink
+from tenure.runtime.locating import Locator
+from tenure.runtime.membership import Membership
+from tenure.runtime.options import WorkerOptions
+from tenure.runtime.progress import ProgressWriter
+from tenure.runtime.quota import Quotas
+from tenure.runtime.settling import Outbox
+from tenure.runtime.slots import Slots
+from tenure.settlement import Settlement
+from tenure.state import State
+from tenure.task import Task
+from tenure.verdict import Lost, Verdict
+
+#: Suspects run alone, each in a process of its own; so many such processes at once.
+SOLOS = 4
+
+
+class Path:
+    """The stages of one worker."""
+
+    def __init__(  # noqa: PLR0913 - made in one place, by the worker; everything it needs is handed in
+        self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock, options: WorkerOptions,
+        *, membership: Membership, slots: Slots, bus: Bus,
+        locate: Callable[[Task[..., Any]], Locator], children: Callable[..., Children],
+    ) -> None:  # fmt: skip
+        """Nothing runs yet. Made on the loop that it will run on."""
+        self._clock = clock
+        self._membership = membership
+        self._slots = slots
+        self._bus = bus
+        self.beside = Beside(broker, state, clock, self, options)
+        self._heartbeat = heartbeat = self.beside.heartbeat
+        quotas = Quotas(clock)
+        self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report)
+        self.progress = ProgressWriter(state.records)
+        self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits)
+        self.handling = Handling(
+            clock, slots, quotas, self.conclude,
+            make_link=lambda delivery: WorkerLink(delivery, self.desk),
+            children=children(locate, most=options.concurrency, clock=clock, name="process"),
+            solo=children(locate, most=SOLOS, clock=clock, name="solo", reuse=False),
+        )  # fmt: skip
+        self.intake = Intake(
+            broker, state, clock, slots, self,
+            queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, quotas=quotas,
+        )  # fmt: skip
+
+    # -- what intake asks --------------------------------------------------------------------------
+
+    @property
+    def owner(self) -> Owner:
+        """Who leases."""
+        return self._membership.owner
+
+    @property
+    def owner_id(self) -> str:
+        """The word that stands on the leases."""
+        return self._membership.owner.id
+
+    async def rejoin(self) -> None:
+        """Our nonce is banned: take a new one."""
+        await self._membership.rejoin()
+
+    def admit(self, deliveries: Sequence[Delivery]) -> None:
+        """Hold, then run: there is no moment without somebody responsible for the lease."""
+        self._heartbeat.hold(deliveries)
+        self.handling.start(deliveries)
+
+    def is_running(self, id: str) -> bool:
+        """Whether a run of that message has not ended here, its lease lost or not."""
+        return id in self.handling.running_ids
+
+    def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
+        """A verdict is given: it goes to the outbox."""
+        self.outbox.put(delivery, verdict)
+
+    # -- what is told from beside ------------------------------------------------------------------
+
+    def on_lost(self, delivery: Delivery) -> None:
+        """Its lease is gone: its run is ended, and nothing is settled."""
+        self.handling.end(delivery, Lost())
+
+    def on_overheld(self, delivery: Delivery) -> None:
+        """It ran longer than `max_hold`."""
+        self.handling.end_overheld(delivery)
+
+    def on_paused(self, queues: frozenset[str]) -> None:
+        """Lease nothing from these."""
+        self.intake.pause(queues)
+
+    def on_beat_failed(self, count: int, error: str) -> None:
+        """So many leases could not be renewed for now."""
+        self._tell(EventKind.HEARTBEAT_FAILED, {"count": count, "error": error})
+
+    def on_blocked(self, seconds: float, stack: str) -> None:
+        """A handler, or the machine, has held our loop."""
+        self._tell(EventKind.LOOP_BLOCKED, {"seconds": round(seconds, 3), "stack": stack})
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Tell sinks and journal."""
+        self._bus.publish(events)
+
+    # -- the end of the path -----------------------------------------------------------------------
+
+    def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
+        owner, at = self.owner_id, self._clock.wall()
+        self._slots.settle(len(settled))
+        for delivery, settlement in settled:
+            reporting.log(delivery, settlement)
+        self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in settled])
+
+    def _tell(self, kind: EventKind, data: dict[str, object]) -> None:
+        self._bus.publish([Event(kind, self._clock.wall(), owner=self.owner_id, data=data)])

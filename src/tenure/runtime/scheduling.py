@@ -1,0 +1,211 @@
+"""The scheduler: sends the messages of schedules, one a tick however many workers run it.
+
+Nobody is elected. Every worker works out the same ticks, and sends a tick's message under an id that follows from
+the schedule's name and the moment, so the broker keeps one copy. Then the tick is noted on the board: nothing at or
+before the newest noted tick of a schedule is ever sent, whatever a wall clock says later. Send first, note second:
+a crash between the two repeats the send, which changes nothing; the other order would lose the tick. Only a worker
+that is frozen just before its send, for longer than the broker remembers ids, can send a tick again.
+
+A tick is missed if it is older than `GRACE_SECONDS` when a worker comes to it, or if a later one has come too. At
+most one message is sent for all that was missed, and none for the time before the schedule, or its present line,
+was first seen. Of workers whose clocks differ, the one that is ahead decides when a tick comes.
+
+Runs in every worker, beside the sweeper. Before: `app.schedule`. Next: `Broker.send`.
+"""
+
+import asyncio
+import hashlib
+import logging
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+from tenure.broker import Sent
+from tenure.call import Options, outgoing
+from tenure.clock import Clock
+from tenure.errors import BadMessage, BrokerUnavailable
+from tenure.event import Event, EventKind
+from tenure.message import Outgoing
+from tenure.notice import Tick
+from tenure.runtime.backoff import Backoff
+from tenure.schedule import Schedule
+from tenure.state import Board
+
+logger = logging.getLogger("tenure.scheduling")
+
+#: A tick may be so late and still be on time: a start, a short outage, a clock that is set.
+GRACE_SECONDS = 60.0
+
+#: Headers of the message of a tick.
+SCHEDULE_HEADER = "tenure-schedule"
+SCHEDULED_FOR_HEADER = "tenure-scheduled-for"
+
+#: Sleeps end this often, because the wall clock may have jumped meanwhile; and never spin.
+_LOOK_SECONDS = 1.0
+_LEAST_SECONDS = 0.001
+
+#: A noted tick that lies further ahead is a clock gone wrong, here or there.
+_AHEAD_SECONDS = 3600.0
+
+Publish = Callable[[Sequence[Event]], None]
+
+
+class Sender(Protocol):
+    """What the scheduler needs of a broker."""
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store messages, idempotent by id."""
+        ...
+
+
+class Scheduler:
+    """Sends what is due, for ever."""
+
+    def __init__(
+        self, schedules: Sequence[Schedule], broker: Sender, board: Board, clock: Clock, publish: Publish, *,
+        client: str | None = None,
+    ) -> None:  # fmt: skip
+        """Send on behalf of `client`; tell `publish` of ticks that this worker was the first to note."""
+        self._schedules = tuple(schedules)
+        self._broker = broker
+        self._board = board
+        self._clock = clock
+        self._publish = publish
+        self._client = client
+        #: By name: the newest tick that is settled as far as we know, and the next one. Missing: not looked at yet.
+        self._floor: dict[str, float] = {}
+        self._next: dict[str, float] = {}
+        self._told_ahead: set[str] = set()
+
+    async def run(self) -> None:
+        """Look at the clock once a second, and when a tick comes, for ever."""
+        backoff = Backoff(self._clock)
+        while True:
+            try:
+                await self.look()
+                backoff.succeeded(logger, "scheduling")
+            except BrokerUnavailable as error:
+                backoff.failed(logger, "scheduling", error)
+                await backoff.pause()
+                continue
+            wait = min(self._next.values(), default=math.inf) - self._clock.wall()
+            await asyncio.sleep(min(_LOOK_SECONDS, max(_LEAST_SECONDS, wait)))
+
+    async def look(self) -> None:
+        """Settle every tick that is due now."""
+        now = self._clock.wall()
+        due = [schedule for schedule in self._schedules if self._is_due(schedule.name, now)]
+        if due:
+            # Asked anew at each tick: most often another worker was faster, and there is nothing to send.
+            known = {tick.schedule: tick for tick in await self._board.ticks()}
+            for schedule in due:
+                await self._settle(schedule, known.get(schedule.name), now)
+        self._tell_of_clocks(now)
+
+    def _is_due(self, name: str, now: float) -> bool:
+        """Whether to ask the board; what lies too far ahead may have been forgotten there meanwhile."""
+        floor = self._floor.get(name)
+        return floor is None or self._next[name] <= now or floor - now > _AHEAD_SECONDS
+
+    async def _settle(self, schedule: Schedule, known: Tick | None, now: float) -> None:
+        is_first_look = schedule.name not in self._floor
+        if known is None or (is_first_look and known.spec != _spec(schedule)):
+            await self._board.tick(_tick(schedule, now, ""))
+            self._plan(schedule, now)
+            return
+        at = schedule.moments.last_between(known.at, now)
+        if at is None:
+            self._plan(schedule, known.at)
+            return
+        is_late = now - at > GRACE_SECONDS
+        missed = is_late or schedule.moments.next_after(known.at) < at
+        if is_late and schedule.missed == "skip":
+            logger.warning("schedule %s: the tick of %s was missed, and is skipped", schedule.name, _iso(schedule, at))
+            sent_id = ""
+        else:
+            sent_id = await self._send(schedule, at, now)
+        if await self._board.tick(_tick(schedule, at, sent_id)):
+            self._publish([_event(schedule, at, sent_id, now=now, missed=missed)])
+        self._plan(schedule, at)
+
+    async def _send(self, schedule: Schedule, at: float, now: float) -> str:
+        """Send the message of a tick; the id of the one that stands for it. Empty: it was refused.
+
+        A refusal would be the same at every try, so the tick is given up and the next one gets its chance.
+        """
+        try:
+            message = _message(schedule, at, client=self._client, sent_at=now)
+            (sent,) = await self._broker.send([message])
+            refusal = sent.refusal.text if sent.refusal is not None else None
+        except BadMessage as error:
+            refusal = str(error)
+        else:
+            if refusal is None:
+                return self._accepted(schedule, at, message, sent)
+        logger.error("schedule %s: the tick of %s is lost, its message was refused: %s",
+                     schedule.name, _iso(schedule, at), refusal)  # fmt: skip
+        return ""
+
+    def _accepted(self, schedule: Schedule, at: float, message: Outgoing, sent: Sent) -> str:
+        if sent.id != message.message.id:
+            logger.info("schedule %s: at %s message %s of an earlier tick still waits, and stands for this one too",
+                        schedule.name, _iso(schedule, at), sent.id)  # fmt: skip
+        return sent.id
+
+    def _plan(self, schedule: Schedule, floor: float) -> None:
+        self._floor[schedule.name] = floor
+        self._next[schedule.name] = schedule.moments.next_after(floor)
+
+    def _tell_of_clocks(self, now: float) -> None:
+        """Nothing is sent before a noted tick that lies ahead of us; better said than found out."""
+        for schedule in self._schedules:
+            name, floor = schedule.name, self._floor[schedule.name]
+            if floor - now <= _AHEAD_SECONDS:
+                self._told_ahead.discard(name)
+            elif name not in self._told_ahead:
+                self._told_ahead.add(name)
+                logger.error(
+                    "schedule %s: a tick is noted for %s, which by this host's clock is %.0f min ahead, and nothing is "
+                    "sent before it. Some clock is or was wrong; once it is right, forget the schedule to begin anew",
+                    name, _iso(schedule, floor), (floor - now) / 60,
+                )  # fmt: skip
+
+
+def tick_id(name: str, at: float) -> str:
+    """The id of a tick's message: as `new_id`, but the same wherever it is worked out."""
+    millis = round(at * 1000)
+    return f"{millis:012x}{hashlib.sha256(f'{millis}:{name}'.encode()).hexdigest()[:20]}"
+
+
+def _message(schedule: Schedule, at: float, *, client: str | None, sent_at: float) -> Outgoing:
+    options = {**schedule.call.options, **schedule.options}
+    headers = cast("dict[str, str]", options.get("headers") or {})
+    own = {SCHEDULE_HEADER: schedule.name, SCHEDULED_FOR_HEADER: _iso(schedule, at)}
+    # Unique: while nobody comes to work, ticks do not pile up.
+    merged = {"unique": f"schedule:{schedule.name}", **options, "headers": headers | own}
+    id = tick_id(schedule.name, at)
+    return outgoing(schedule.call, cast("Options", merged), id=id, client=client, sent_at=sent_at)
+
+
+def _tick(schedule: Schedule, at: float, message_id: str) -> Tick:
+    task, next_at = schedule.call.task, schedule.moments.next_after(at)
+    return Tick(
+        schedule=schedule.name, at=at, message_id=message_id, spec=_spec(schedule), task=task.name, queue=task.queue,
+        next_at=next_at if math.isfinite(next_at) else None,
+    )  # fmt: skip
+
+
+def _event(schedule: Schedule, at: float, message_id: str, *, now: float, missed: bool) -> Event:
+    task = schedule.call.task
+    data = {"schedule": schedule.name, "scheduled_for": _iso(schedule, at), "missed": missed}
+    return Event(
+        EventKind.TICKED, now, queue=task.queue, task=task.name, message_id=message_id or None, data=data
+    )  # fmt: skip
+
+
+def _spec(schedule: Schedule) -> str:
+    return schedule.moments.spec
+
+
+def _iso(schedule: Schedule, at: float) -> str:
+    return schedule.moments.iso(at)

@@ -1,0 +1,90 @@
+"""A schedule: a call that is sent again and again, at moments that every worker works out alike.
+
+The moments are those of a cron line in a time zone (`timing/cron.py`, which says what happens when clocks are
+changed) or of an interval (`timing/interval.py`). Everything that is wrong with a schedule is said when it is made.
+
+Pure. Made by `app.schedule`; next: `runtime/scheduling.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, cast, get_args
+
+from tenure.call import Call, Options, outgoing
+from tenure.errors import BadMessage, BadSchedule
+from tenure.timing.cron import Cron
+from tenure.timing.interval import Every
+
+#: What to do about ticks that nobody was there to send: one message for all of them, or none.
+Missed = Literal["once", "skip"]
+
+#: The same for every tick, so only the first one would ever run.
+_ONE_USE = ("id", "key", "at")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A call and the moments at which it is sent. The name tells it from all others on one state."""
+
+    name: str
+    call: Call[object]
+    moments: Cron | Every
+    missed: Missed
+    options: Options
+
+
+def schedule_from(
+    name: str, call: Call[object], *, cron: str | None = None, every: float | timedelta | None = None,
+    timezone: str = "UTC", missed: Missed = "once", options: Options | None = None,
+) -> Schedule:  # fmt: skip
+    """A schedule as the user wrote it; everything that is wrong with it is said now, not at its first tick."""
+    try:
+        _check_words(name, missed)
+        return Schedule(name, call, _moments(cron, every, timezone), missed, _fitting(call, options or {}))
+    except BadSchedule as error:
+        msg = f"schedule {name!r}: {error}"
+        raise BadSchedule(msg) from None
+
+
+def _check_words(name: object, missed: object) -> None:
+    if not isinstance(name, str) or not name.strip():
+        msg = "its name is no text, or an empty one; nothing was registered"
+        raise BadSchedule(msg)
+    if missed not in get_args(Missed):
+        msg = f"missed={missed!r} is neither 'once' nor 'skip'; nothing was registered"
+        raise BadSchedule(msg)
+
+
+def _moments(cron: str | None, every: float | timedelta | None, timezone: str) -> Cron | Every:
+    if (cron is None) == (every is None):
+        which = "neither says when" if cron is None else "they cannot both say when"
+        msg = f"give either cron= or every=: {which}; nothing was registered"
+        raise BadSchedule(msg)
+    if cron is not None:
+        return Cron(cron, timezone)
+    if timezone != "UTC":
+        msg = "an interval knows no time zone: leave timezone= out, or use cron=; nothing was registered"
+        raise BadSchedule(msg)
+    return Every(every.total_seconds() if isinstance(every, timedelta) else cast("float", every))
+
+
+def _fitting(call: Call[object], options: Options) -> Options:
+    """The options, if a message can be made with them at every tick."""
+    given: object = call
+    if not isinstance(given, Call):
+        msg = f"{given!r} is not a call: bind the task's arguments, as in task.bind(…); nothing was registered"
+        raise BadSchedule(msg)
+    merged = {**call.options, **options}
+    fixed = [name for name in _ONE_USE if name in merged]
+    if isinstance(merged.get("expires"), datetime):
+        fixed.append("expires")
+    if fixed:
+        msg = f"{fixed[0]}= would be the same for every tick, so only the first could run; nothing was registered"
+        raise BadSchedule(msg)
+    try:
+        outgoing(call, cast("Options", {"unique": "any", **merged}), id="any", client=None, sent_at=0.0)
+    except BadMessage as error:
+        raise BadSchedule(str(error)) from error
+    return options

@@ -4,16 +4,22 @@ Commands run their own event loop, so these tests are sync. `tenure` runs in pro
 the console script; `process.py` starts real ones.
 """
 
+import asyncio
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from tenure import Tenure
+from tenure.cli.loading import load
 from tenure.cli.root import root
+from tenure.errors import NoResult
+from tenure.event import Event
 
 JOBS = """
 import asyncio
@@ -42,19 +48,24 @@ def stuck(seconds: float) -> None:
     time.sleep(seconds)
 """
 
+URL = "sqlite:///jobs.db"
+
 Run = Callable[..., Result]
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder: empty but for `jobs.py`."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder: empty but for `jobs.py`. What is imported from it is forgotten afterwards."""
     (tmp_path / "jobs.py").write_text(JOBS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
     for name in ("TENURE_URL", "TENURE_DEBUG", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    return tmp_path
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture
@@ -76,3 +87,35 @@ def answer(result: Result) -> dict[str, Any]:
     assert result.stdout.count("\n") == 1
     decoded: dict[str, Any] = msgspec.json.decode(result.stdout)
     return decoded
+
+
+def there(work: Callable[[Tenure], Awaitable[T]]) -> T:
+    """Do something at the place of `jobs.py`, without its tasks."""
+
+    async def opened() -> T:
+        async with Tenure(URL) as app:
+            return await work(app)
+
+    return asyncio.run(opened())
+
+
+def events() -> list[Event]:
+    """The whole journal."""
+
+    async def read(app: Tenure) -> list[Event]:
+        return [stored.event for stored in await app.state.journal.read()]
+
+    return there(read)
+
+
+def worked(*ids: str) -> None:
+    """Run a worker of `jobs.py` in this process until these messages are finished."""
+    app = load("jobs:app")
+
+    async def until_finished() -> None:
+        async with app, app.worker(name="w"):
+            for id in ids:
+                with contextlib.suppress(NoResult):
+                    await app.handle(id).result(timeout=20)
+
+    asyncio.run(until_finished())

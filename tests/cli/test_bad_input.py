@@ -8,15 +8,18 @@ import pytest
 
 from .conftest import Run
 
-_COMMANDS = [["queues"], ["messages"], ["sweep"], ["dead", "list"]]
+_COMMANDS = [["queues"], ["messages"], ["sweep"], ["dead", "list"], ["schedules"]]
+#: Those that take more words than the target.
+_MORE_WORDS = [["show", "a"], ["cancel", "a"], ["purge", "q"], ["pause", "q"], ["resume", "q"]]
 
 
 def _refused(tenure: Run, url: str, code: str, exit_code: int) -> str:
     sentences = set()
-    for command in _COMMANDS:
-        result = tenure(*command, url)
-        assert result.exit_code == exit_code, (command, result.stderr)
-        assert result.stderr.startswith(f"error[{code}]: "), (command, result.stderr)
+    for command, *more in [*_COMMANDS, *_MORE_WORDS]:
+        words = [command, *more, url] if [command, *more] in _COMMANDS else [command, url, *more]
+        result = tenure(*words)
+        assert result.exit_code == exit_code, (words, result.stderr)
+        assert result.stderr.startswith(f"error[{code}]: "), (words, result.stderr)
         assert result.stderr.count("\n") == 1
         assert result.stdout == ""
         sentences.add(result.stderr)
@@ -48,10 +51,7 @@ def test_a_file_that_is_no_database(tenure: Run, folder: Path) -> None:
 
 
 def test_a_url_that_leads_nowhere_creates_nothing(tenure: Run, folder: Path) -> None:
-    for command in ("queues", "messages", "sweep"):
-        result = tenure(command, "sqlite:///typo/jobs.db")
-        assert result.exit_code == 2
-        assert "error[store_missing]: " in result.stderr
+    _refused(tenure, "sqlite:///typo/jobs.db", "store_missing", 2)
     assert not (folder / "typo").exists()
 
 
@@ -89,6 +89,20 @@ def test_bad_settings_are_named_all_at_once(tenure: Run, monkeypatch: pytest.Mon
         (["queues", "jobs:app", "--nonsense"], "usage"),
         (["messages", "jobs:app", "--state", "gone"], "usage"),
         (["dead", "show", "jobs:app"], "usage"),
+        (["queues", "jobs:app", "--every", "0s"], "usage"),
+        (["dead", "redrive", "jobs:app", "--all", "--rate", "0/s"], "usage"),
+        (["cancel", "jobs:app"], "usage"),
+        (["cancel", "jobs:app", ""], "bad_argument"),
+        (["purge", "jobs:app"], "usage"),
+        (["purge", "jobs:app", "a", "b"], "usage"),
+        (["purge", "jobs:app", "slow", "--state", "leased"], "usage"),
+        (["purge", "jobs:app", "a/b"], "unknown_queue"),
+        (["purge", "jobs:app", " slow"], "bad_argument"),
+        (["pause", "jobs:app"], "usage"),
+        (["resume", "jobs:app"], "usage"),
+        (["resume", "jobs:app", "slow", "--all"], "usage"),
+        (["schedules", "jobs:app", "--forget", "nightly"], "unknown_schedule"),
+        (["completion", "tcsh"], "usage"),
         (["dead", "bury", "jobs:app"], "usage"),
         (["demo", "--rate", "0"], "usage"),
         (["demo", "--workers", "99"], "usage"),

@@ -1,22 +1,29 @@
 """Dead letters: looked at, sent back, deleted; every act is asked about, and recorded."""
 
 import asyncio
+import signal
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-import tenure.cli.dead.acting as acting_module
+import tenure.cli.acting as acting_module
+import tenure.cli.asking as asking_module
+import tenure.operating as operating_module
 from tenure import Tenure
+from tenure.broker import Browsed
+from tenure.cli.dead.list import _block
 from tenure.cli.root import root
-from tenure.event import Event, EventKind
+from tenure.cli.seen import Seen
+from tenure.event import EventKind
 from tenure.lease import LeaseRequest
+from tenure.message import Counters, Message, MessageState
 from tenure.settlement import DeadLetter
 from tenure.verdict import Reason
 
-from .conftest import Run, answer
-
-URL = "sqlite:///jobs.db"
+from .conftest import URL, Run, answer, events
 
 
 @pytest.fixture
@@ -24,7 +31,7 @@ def dead_letters(tenure: Run) -> list[str]:
     """Three: two of `resize` (rejected, max_attempts), one of `nap` on another queue (rejected)."""
     rows = [("a", "resize", "default-tasks"), ("b", "resize", "default-tasks"), ("c", "nap", "slow")]
     for id, task, queue in rows:
-        assert tenure("submit", URL, task, '{"n": 1}', "--id", id, "--queue", queue).exit_code == 0
+        assert tenure("submit", URL, task, '{"n": 1}', "--id", id, "--queue", queue, "--create").exit_code == 0
     asyncio.run(_bury({"a": "rejected", "b": "max_attempts", "c": "rejected"}))
     return [id for id, _, _ in rows]
 
@@ -36,11 +43,6 @@ async def _bury(reasons: dict[str, str]) -> None:
             DeadLetter(lease, Reason(reasons[lease.id], "no [such] image", "Traceback: line 7\n")) for lease in leases
         ]
         await app.broker.dead_letter(batch)
-
-
-async def _events() -> list[Event]:
-    async with Tenure(URL) as app:
-        return [stored.event for stored in await app.state.journal.read()]
 
 
 def _left(tenure: Run) -> list[str]:
@@ -68,7 +70,7 @@ def test_list_is_filtered(tenure: Run, dead_letters: list[str]) -> None:
 
 def test_show_tells_everything(tenure: Run, dead_letters: list[str]) -> None:
     shown = tenure("dead", "show", URL, "a").stdout
-    for part in ("resize", "rejected  no [such] image", "history", "Traceback: line 7", '"n": 1', "failed"):
+    for part in ("resize", "rejected: no [such] image", "Traceback: line 7", '"n": 1', "failed 0×"):
         assert part in shown
     document = answer(tenure("dead", "show", URL, "a", "--json"))
     assert document["state"] == "dead"
@@ -86,7 +88,7 @@ def test_one_by_id_is_redriven_without_asking(tenure: Run, dead_letters: list[st
     result = tenure("dead", "redrive", URL, "a")
     assert result.stdout == "Will redrive 1 dead letter\nRedriven: 1\n"
     assert _left(tenure) == ["b", "c"]
-    (event,) = asyncio.run(_events())
+    (event,) = events()
     assert event.kind is EventKind.REDRIVEN
     assert (event.data["ids"], event.data["count"], event.data["triggered_by"]) == (["a"], 1, "cli")
 
@@ -112,7 +114,7 @@ def test_delete_keeps_a_record(tenure: Run, dead_letters: list[str]) -> None:
     assert document["not_dead_any_more"] == []
     assert _left(tenure) == []
     assert "cancelled" in tenure("dead", "show", URL, "a").stdout
-    (event,) = asyncio.run(_events())
+    (event,) = events()
     assert event.kind is EventKind.DELETED
     assert sorted(event.data["ids"]) == dead_letters
 
@@ -122,14 +124,14 @@ def test_a_dry_run_touches_nothing(tenure: Run, dead_letters: list[str]) -> None
     document = answer(tenure("dead", "delete", URL, "--all", "--dry-run", "--json"))
     assert sorted(document["would"]) == dead_letters
     assert _left(tenure) == dead_letters
-    assert asyncio.run(_events()) == []
+    assert events() == []
 
 
 @pytest.mark.parametrize(("reply", "left"), [("y\n", []), ("n\n", ["a", "b", "c"]), ("\n", ["a", "b", "c"])])
 def test_people_are_asked(
     tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch, reply: str, left: list[str]
 ) -> None:
-    monkeypatch.setattr(acting_module, "_is_watched", lambda: True)
+    monkeypatch.setattr(asking_module, "is_watched", lambda: True)
     result = CliRunner().invoke(root, ["dead", "delete", URL, "--all"], input=reply)
     assert "gone for good" in result.stderr
     assert "Delete 3? [y/N]" in result.stderr
@@ -162,3 +164,57 @@ def test_nothing_to_do_is_no_error(tenure: Run, folder: Path) -> None:
     assert tenure("queues", "jobs:app").exit_code == 0
     result = tenure("dead", "redrive", URL, "--all")
     assert (result.exit_code, result.stdout) == (0, "Will redrive 0 dead letters\n")
+
+
+def test_a_redrive_with_a_rate_is_paced(tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def pause(self: object, seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(acting_module.Stop, "pause", pause)
+    result = tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "30/m")
+    assert ", in about 6.0 s\nRedriven: 3\n" in result.stdout
+    # Piped: no bar, no colours.
+    assert result.stderr == ""
+    # One at a time, two seconds apart; here nothing waits, so each pause is what is left to its moment.
+    assert [round(seconds) for seconds in pauses] == [0, 2, 4]
+    assert [event.data["count"] for event in events()] == [1, 1, 1]
+
+
+def test_a_fast_rate_goes_in_batches_of_a_quarter_second(
+    tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "8/s")
+    assert [event.data["count"] for event in events()] == [2, 1]
+
+
+def test_ctrl_c_ends_a_redrive_after_the_batch_under_way(
+    tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = operating_module.Operator._record
+
+    async def interrupted(self: Any, *args: Any, **more: Any) -> None:
+        signal.raise_signal(signal.SIGINT)  # after the message was moved, before that is recorded
+        await record(self, *args, **more)
+
+    monkeypatch.setattr(operating_module.Operator, "_record", interrupted)
+    result = tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "4/s")
+    assert result.exit_code == 130
+    assert result.stderr.strip() == "Interrupted: redriven 1 of 3; these stay redriven."
+    assert len(_left(tenure)) == 2
+    (event,) = events()
+    assert (event.kind, event.data["count"]) == (EventKind.REDRIVEN, 1)
+
+
+def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
+    browsed = Browsed(
+        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(), cursor=1,
+        reason=Reason("max_attempts", f"gave up after 3 of 3 attempts; the last one: {'x' * 80}"),
+    )  # fmt: skip
+    message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)
+    first, second = _block(Seen(browsed, message), 60.0, 80).plain.split("\n")
+    assert first.startswith(f"{'0' * 32}  resize_all_images ")
+    assert first.endswith("60 s old")
+    assert second.startswith("  max_attempts xxx")
+    assert {len(first), len(second)} == {80}

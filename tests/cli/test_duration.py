@@ -1,9 +1,14 @@
-"""Durations, read and said."""
+"""Durations, rates and moments, read and said."""
+
+from datetime import UTC, datetime, timedelta, timezone
 
 import click
 import pytest
 
-from tenure.cli.duration import DURATION, countdown, spoken
+from tenure.cli.duration import DURATION, Duration, countdown, exact, spoken
+from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
+from tenure.cli.rate import RATE
+from tenure.errors import BadArgument
 
 
 @pytest.mark.parametrize(
@@ -35,3 +40,50 @@ def test_durations_are_said(seconds: float | None, text: str) -> None:
 )
 def test_a_lease_is_counted_down(seconds: float | None, text: str) -> None:
     assert countdown(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(None, "–"), (0.0002, "<1 ms"), (0.25, "250 ms"), (1.25, "1.2 s"), (150, "2 min 30 s")]
+)
+def test_what_took_less_than_a_second_is_said_in_milliseconds(seconds: float | None, text: str) -> None:
+    assert exact(seconds) == text
+
+
+def test_a_duration_may_have_a_least() -> None:
+    assert Duration(0.1).convert("100ms", None, None) == 0.1
+    with pytest.raises(click.BadParameter, match=r"too short; at least 0\.1 s"):
+        Duration(0.1).convert("0s", None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "per_second"), [("50/s", 50.0), ("50", 50.0), ("120/m", 2.0), ("1800 / h", 0.5), ("0.5/S", 0.5)]
+)
+def test_rates_are_read(text: str, per_second: float) -> None:
+    assert RATE.convert(text, None, None) == per_second
+
+
+@pytest.mark.parametrize("text", ["", "0/s", "fast", "5/week", "-1/s", "/s", "5/"])
+def test_what_is_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="not a rate above 0"):
+        RATE.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [("2030-01-31T09:00Z", datetime(2030, 1, 31, 9, tzinfo=UTC)),
+     ("2030-01-31 09:00+01:00", datetime(2030, 1, 31, 9, tzinfo=timezone(timedelta(hours=1))))],
+)  # fmt: skip
+def test_moments_are_read(text: str, moment: datetime) -> None:
+    assert MOMENT.convert(text, None, None) == moment
+    assert DURATION_OR_MOMENT.convert(text, None, None) == moment
+
+
+def test_a_moment_without_an_offset_is_refused() -> None:
+    with pytest.raises(BadArgument, match=r"has no offset.*Nothing was sent"):
+        MOMENT.convert("2030-01-31T09:00", None, None)
+
+
+def test_what_is_no_moment_is_refused() -> None:
+    with pytest.raises(click.BadParameter, match="is not a moment"):
+        MOMENT.convert("tomorrow", None, None)
+    assert DURATION_OR_MOMENT.convert("10m", None, None) == 600.0

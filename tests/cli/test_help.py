@@ -19,8 +19,14 @@ from .conftest import Run
 def test_help_names_every_command_and_the_exit_codes(tenure: Run) -> None:
     result = tenure("--help")
     assert result.exit_code == 0
-    for word in ("demo", "worker", "submit", "queues", "messages", "dead", "sweep", "Exit codes", "130"):
+    for word in (*root._table, "Exit codes", "130"):
         assert word in result.stdout
+
+
+def test_help_fits_a_narrow_terminal(tenure: Run) -> None:
+    for words in ([], *([name] for name in root._table), *(["dead", name] for name in dead._table)):
+        widest = max(tenure(*words, "--help").stdout.splitlines(), key=len)
+        assert len(widest) <= 80, widest
 
 
 def test_no_command_at_all_shows_the_help(tenure: Run) -> None:

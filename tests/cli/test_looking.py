@@ -8,12 +8,12 @@ from rich.console import Console
 
 from tenure.broker import Browsed, Depth
 from tenure.cli.messages import table as message_table
-from tenure.cli.queues import table
+from tenure.cli.queues import Glance, table
 from tenure.cli.seen import read
 from tenure.message import Counters, MessageState
 from tenure.verdict import Reason
 
-from .conftest import Run, answer
+from .conftest import URL, Run, answer, worked
 
 
 def _drawn(renderable: object, width: int = 80) -> str:
@@ -25,12 +25,12 @@ def _drawn(renderable: object, width: int = 80) -> str:
 
 def test_unknown_is_a_dash_and_none_is_zero() -> None:
     depth = Depth(queue="q", ready=0, delayed=None, leased=12_345, dead=1, oldest_age_seconds=None, estimated=True)
-    row = _drawn(table([depth])).splitlines()[-1]
+    row = _drawn(table(Glance((depth,), (), 0.0))).splitlines()[-1]
     assert row.split() == ["q", "~0", "–", "~12,345", "~1", "–"]
 
 
 def test_queues_counts_by_state(tenure: Run) -> None:
-    for options in ([], ["--delay", "1h"], ["--queue", "other"]):
+    for options in ([], ["--delay", "1h"], ["--queue", "other", "--yes"]):
         tenure("submit", "jobs:app", "resize", '{"image": "a"}', *options)
     queues = answer(tenure("queues", "jobs:app", "--json"))["queues"]
     counts = {queue["queue"]: (queue["ready"], queue["delayed"], queue["leased"], queue["dead"]) for queue in queues}
@@ -41,7 +41,9 @@ def test_queues_counts_by_state(tenure: Run) -> None:
 def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: Run) -> None:
     for number in range(3):
         tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", f"ready-{number}")
-    tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "later", "--delay", "1h", "--queue", "other")
+    tenure(
+        "submit", "jobs:app", "resize", '{"image": "a"}', "--id", "later", "--delay", "1h", "--queue", "other", "--yes"
+    )
 
     def ids(*words: str) -> tuple[list[str], object]:
         shown = answer(tenure("messages", "jobs:app", "--json", *words))
@@ -52,7 +54,7 @@ def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: R
     assert ids("--queue", "other") == (["later"], False)
     assert ids("--limit", "2") == (["ready-0", "ready-1"], True)
     assert "--limit shows more" in tenure("messages", "jobs:app", "--limit", "2").stdout
-    assert tenure("messages", "jobs:app", "--queue", "nowhere").stdout == "No such messages.\n"
+    assert tenure("messages", "jobs:app", "--queue", "nowhere").stdout == "No message in queue 'nowhere'.\n"
 
 
 def test_a_table_in_a_pipe_is_not_cut(tenure: Run) -> None:
@@ -91,3 +93,65 @@ def test_a_lease_is_counted_down_and_an_overdue_one_says_so() -> None:
             assert word in text, (width, word)
         assert all(len(line) <= width for line in text.splitlines())
         assert "badly" not in text
+
+
+def test_an_empty_place_says_so_in_plain_words(tenure: Run) -> None:
+    assert tenure("messages", "jobs:app").stdout == "No messages: nothing waits, runs or is dead here.\n"
+    shown = tenure("messages", "jobs:app", "--state", "dead", "--task", "nap", "--queue", "slwo").stdout
+    assert shown == "No dead message of task 'nap' in queue 'slwo'; did you mean 'slow'?\n"
+
+
+def test_messages_are_filtered_by_task(tenure: Run) -> None:
+    for number in range(3):
+        tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", f"nap-{number}")
+        tenure("submit", "jobs:app", "stuck", '{"seconds": 1}', "--id", f"stuck-{number}")
+    shown = answer(tenure("messages", URL, "--task", "stuck", "--limit", "2", "--json"))
+    assert [message["id"] for message in shown["messages"]] == ["stuck-0", "stuck-1"]
+    assert shown["more"] is True
+
+
+def test_what_is_finished_is_shown_the_newest_first(tenure: Run) -> None:
+    for id in ("a", "b", "c"):
+        tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", id)
+        worked(id)
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "d")
+    tenure("cancel", URL, "d")
+
+    def rows(*words: str) -> list[tuple[str, str]]:
+        messages = answer(tenure("messages", URL, "--json", *words))["messages"]
+        return [(message["id"], message["task"]) for message in messages]
+
+    # Nothing lies in these queues any more: their names come from the journal.
+    assert rows("--state", "completed") == [("c", "resize"), ("b", "resize"), ("a", "resize")]
+    assert rows("--state", "completed", "--limit", "1") == [("c", "resize")]
+    assert rows("--state", "cancelled", "--queue", "slow") == [("d", "nap")]
+    assert rows("--state", "completed", "--task", "nap") == []
+    assert "ended ago" in tenure("messages", URL, "--state", "completed").stdout
+
+
+def test_nothing_is_padded_or_coloured_in_a_pipe(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "a")
+    for words in (["queues"], ["messages"], ["show", "a"]):
+        shown = tenure(words[0], "jobs:app", *words[1:]).stdout
+        assert "\x1b" not in shown
+        assert not [line for line in shown.splitlines() if line != line.rstrip()]
+
+
+def test_an_app_with_a_namespace_sees_its_own_queues_only(tenure: Run, folder: Path) -> None:
+    (folder / "shop.py").write_text((folder / "jobs.py").read_text().replace('jobs.db"', 'jobs.db", namespace="shop"'))
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "mine")
+    tenure("submit", "shop:app", "nap", '{"seconds": 1}', "--id", "theirs")
+
+    def queues(target: str) -> list[str]:
+        return [queue["queue"] for queue in answer(tenure("queues", target, "--json"))["queues"]]
+
+    assert queues("shop:app") == ["shop/slow"]
+    assert queues(URL) == ["shop/slow", "slow"]
+    # Both ways to write it mean the same, and so does not to write it.
+    for words in ([], ["--queue", "slow"], ["--queue", "shop/slow"]):
+        (message,) = answer(tenure("messages", "shop:app", *words, "--json"))["messages"]
+        assert message["id"] == answer(tenure("show", "shop:app", "theirs", "--json"))["id"]
+    assert "error[message_not_found]: " in tenure("show", "shop:app", "mine").stderr
+    assert "error[message_not_found]: " in tenure("cancel", "shop:app", "mine").stderr
+    assert tenure("pause", "shop:app", "slow").stdout == "shop/slow: paused; 1 message will wait\n"
+    assert answer(tenure("queues", "jobs:app", "--json"))["queues"][1]["paused"] is None

@@ -1,10 +1,22 @@
 """Sending from the command line."""
 
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from .conftest import Run, answer
+from tenure import Tenure
+from tenure.cli.loading import load
+from tenure.cli.root import root
+from tenure.clock import SYSTEM_CLOCK
+
+from .conftest import URL, Run, answer
 
 
 def _only_message(tenure: Run) -> dict[str, Any]:
@@ -20,7 +32,7 @@ def test_a_message_is_sent_and_its_id_printed(tenure: Run) -> None:
 
 
 def test_a_task_without_parameters_needs_no_payload(tenure: Run) -> None:
-    result = tenure("submit", "sqlite:///jobs.db", "anything")
+    result = tenure("submit", "sqlite:///jobs.db", "anything", "--create")
     assert result.exit_code == 0
     assert _only_message(tenure)["queue"] == "default-tasks"
 
@@ -35,7 +47,7 @@ def test_every_option_reaches_the_message(tenure: Run) -> None:
     sent = answer(
         tenure(
             "submit", "jobs:app", "resize", '{"image": "a"}', "--priority", "9", "--delay", "5m", "--key", "k",
-            "--lease", "1m", "--max-attempts", "7", "--id", "mine", "--queue", "other", "--json",
+            "--lease", "1m", "--max-attempts", "7", "--id", "mine", "--queue", "other", "--yes", "--json",
         )
     )  # fmt: skip
     assert sent == {"id": "mine", "duplicate": False}
@@ -56,7 +68,7 @@ def test_a_repeated_key_is_said_to_be_a_duplicate(tenure: Run) -> None:
 
 
 def test_a_url_cannot_check_a_payload_and_sends_it_as_it_is(tenure: Run) -> None:
-    assert tenure("submit", "sqlite:///jobs.db", "whatever", "[1, 2]", "--queue", "q").exit_code == 0
+    assert tenure("submit", "sqlite:///jobs.db", "whatever", "[1, 2]", "--queue", "q", "--create").exit_code == 0
     assert _only_message(tenure)["queue"] == "q"
 
 
@@ -76,6 +88,16 @@ def test_a_url_cannot_check_a_payload_and_sends_it_as_it_is(tenure: Run) -> None
         (["jobs:app"], "bad_argument"),
         ([], "bad_target"),
         (["jobs:app", "resize", '{"image": "a"}', "--delay", "soon"], "usage"),
+        (["jobs:app", "resize", '{"image": "a"}', "--at", "2030-01-01T09:00"], "bad_argument"),
+        (["jobs:app", "resize", '{"image": "a"}', "--at", "soon"], "usage"),
+        (["jobs:app", "resize", '{"image": "a"}', "--at", "2030-01-01T09:00Z", "--delay", "5s"], "bad_argument"),
+        (["jobs:app", "resize", '{"image": "a"}', "--expires", "2020-01-01T09:00Z"], "bad_argument"),
+        (["jobs:app", "resize", '{"image": "a"}', "--unique-window", "5s"], "bad_argument"),
+        (["jobs:app", "resize", '{"image": "a"}', "--unique", "x", "--unique-payload"], "usage"),
+        (["jobs:app", "resize", '{"image": "a"}', "--header", "none"], "usage"),
+        (["jobs:app", "resize", '{"image": "a"}', "--queue", "slwo"], "unknown_queue"),
+        (["jobs:app", "resize", '{"image": "a"}', "--queue", ""], "bad_argument"),
+        (["jobs:app", "resize", '{"image": "a"}', "--wait=long"], "usage"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_is_sent(tenure: Run, words: list[str], code: str) -> None:
@@ -105,6 +127,103 @@ def test_another_payload_under_the_same_key_is_refused(tenure: Run) -> None:
 
 def test_a_body_over_the_limit_is_refused(tenure: Run) -> None:
     body = '{"image": "' + "a" * 2000 + '"}'
-    result = tenure("submit", "sqlite:///jobs.db?body_limit=1000", "resize", "-", stdin=body)
+    result = tenure("submit", "sqlite:///jobs.db?body_limit=1000", "resize", "-", "--create", stdin=body)
     assert result.exit_code == 2
     assert "error[body_too_large]: " in result.stderr
+
+
+def test_every_way_to_say_when_and_what_reaches_the_message(tenure: Run) -> None:
+    tomorrow = round(SYSTEM_CLOCK.wall()) + 86_400.0
+    at = datetime.fromtimestamp(tomorrow, timezone(timedelta(hours=1))).isoformat()
+    expires = datetime.fromtimestamp(tomorrow + 60, UTC).isoformat()
+    words = ["jobs:app", "resize", '{"image": "a"}', "--id", "mine", "--at", at, "--expires", expires,
+             "--unique", "w", "--unique-window", "1h", "--header", "a=b=c", "--header", "d=",
+             "--correlation-id", "c", "--max-hold", "1m"]  # fmt: skip
+    assert tenure("submit", *words).exit_code == 0
+    shown = answer(tenure("show", "jobs:app", "mine", "--json"))
+    message = shown["message"]
+    assert shown["state"] == "delayed"
+    assert abs(shown["due_in"] + message["sent_at"] - tomorrow) < 60
+    assert message["expires_at"] == tomorrow + 60
+    assert message["unique"].endswith("w")
+    assert message["headers"] == {"a": "b=c", "d": ""}
+    assert (message["correlation_id"], message["overrides"]["max_hold_seconds"]) == ("c", 60.0)
+
+
+def test_a_waiting_message_stands_for_one_with_the_same_word_or_payload(tenure: Run) -> None:
+    for word in (["--unique", "w"], ["--unique-payload"]):
+        first = tenure("submit", "jobs:app", "resize", '{"image": "a"}', *word)
+        second = tenure("submit", "jobs:app", "resize", '{"image": "a"}', *word)
+        assert second.stdout == first.stdout
+        assert "unique word: nothing new was stored" in second.stderr
+
+
+def test_a_mistyped_url_creates_nothing(tenure: Run, folder: Path) -> None:
+    result = tenure("submit", "sqlite:///typo/jobs.db", "resize", "{}")
+    assert result.exit_code == 2
+    assert "error[store_missing]: " in result.stderr
+    assert "--create makes it" in result.stderr
+    assert not (folder / "typo").exists()
+    assert tenure("submit", "sqlite:///typo/jobs.db", "resize", "{}", "--create").exit_code == 0
+    assert (folder / "typo" / "jobs.db").exists()
+
+
+def test_a_queue_that_nobody_knows_is_refused_unless_it_is_meant(tenure: Run) -> None:
+    words = ["submit", "jobs:app", "resize", '{"image": "a"}', "--queue", "slwo"]
+    refused = tenure(*words)
+    assert "did you mean 'slow'? Nothing was sent; --yes sends it there all the same" in refused.stderr
+    assert tenure(*words, "--yes").exit_code == 0
+    assert tenure(*words).exit_code == 0  # from now on it is known
+    assert tenure(*words[:-1], "slow").exit_code == 0
+
+
+def test_waiting_prints_the_result_and_nothing_else_on_standard_output(tenure: Run) -> None:
+    with _worker():
+        result = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a", "--wait", "20s")
+        assert (result.exit_code, result.stdout) == (0, '"a"\n')
+        assert "sent a\n" in result.stderr
+        document = answer(tenure("submit", "--wait", "jobs:app", "resize", '{"image": "b"}', "--id", "b", "--json"))
+        assert document == {"id": "b", "duplicate": False, "result": "b"}
+
+
+def test_waiting_for_a_task_that_fails_shows_the_workers_traceback(tenure: Run) -> None:
+    with _worker():
+        result = CliRunner().invoke(root, ["submit", "jobs:app", "resize", '{"image": "broken"}', "--wait"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert 'raise ValueError("no such image")' in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("error[task_failed]: ")
+    assert "ValueError: no such image" in last
+    assert "In the worker" not in last
+
+
+def test_waiting_ends_in_time_and_the_message_goes_on(tenure: Run) -> None:
+    result = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a", "--wait", "50ms")
+    assert result.exit_code == 1
+    assert "no worker serves queue default-tasks at the moment" in result.stderr
+    assert "error[result_timeout]: " in result.stderr
+    assert _only_message(tenure)["id"] == "a"
+
+
+@contextlib.contextmanager
+def _worker() -> Iterator[None]:
+    """A worker of `jobs.py` in a thread of this process, while a command waits for it."""
+    app = load("jobs:app")
+    started, stop = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        worker_app = Tenure(URL)
+        for task in app.tasks.values():
+            worker_app.task(name=task.name, queue=task.queue, reject_on=(ValueError,))(task.function)
+        async with worker_app, worker_app.worker():
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=asyncio.run, args=(work(),))
+    thread.start()
+    assert started.wait(20)
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(20)

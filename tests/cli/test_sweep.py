@@ -31,7 +31,7 @@ def test_a_sweep_of_nothing_says_so(tenure: Run) -> None:
 
 
 def test_an_overdue_lease_is_returned_and_recorded(tenure: Run) -> None:
-    tenure("submit", URL, "resize", "{}", "--id", "a")
+    tenure("submit", URL, "resize", "{}", "--id", "a", "--create")
     tenure("sweep", URL)  # from here on somebody sweeps, so that there is no gap
     asyncio.run(_lease(0.05))
     document = answer(tenure("sweep", URL, "--for", "200ms", "--json"))
@@ -40,7 +40,7 @@ def test_an_overdue_lease_is_returned_and_recorded(tenure: Run) -> None:
 
 
 def test_after_a_gap_everybody_gets_a_fresh_window_and_the_command_says_what_to_do(tenure: Run) -> None:
-    tenure("submit", URL, "resize", "{}", "--id", "a")
+    tenure("submit", URL, "resize", "{}", "--id", "a", "--create")
     asyncio.run(_lease(20.0))
     result = tenure("sweep", URL)  # the first sweep ever, with something lent: that is a gap
     assert result.exit_code == 0
@@ -50,7 +50,7 @@ def test_after_a_gap_everybody_gets_a_fresh_window_and_the_command_says_what_to_
 
 
 def test_sweeping_goes_on_until_the_windows_have_ended(tenure: Run) -> None:
-    tenure("submit", URL, "resize", "{}", "--id", "a")
+    tenure("submit", URL, "resize", "{}", "--id", "a", "--create")
     asyncio.run(_lease(0.2))
     document = answer(tenure("sweep", URL, "--for", "1s", "--json"))
     assert (document["grace"], document["returned"]) == (True, ["a"])

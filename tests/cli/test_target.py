@@ -20,7 +20,7 @@ def test_a_url_is_enough_to_look(tenure: Run) -> None:
 
 def test_the_environment_names_the_default(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENURE_URL", "sqlite:///jobs.db")
-    assert tenure("submit", "resize", "{}").exit_code == 0
+    assert tenure("submit", "resize", "{}", "--create").exit_code == 0
     assert tenure("queues").exit_code == 0
 
 

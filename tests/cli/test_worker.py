@@ -1,6 +1,7 @@
 """`tenure worker` as a real process: what it says, and what signals do to it."""
 
 import signal
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ def test_a_worker_says_who_it_is_runs_messages_and_stops_on_sigterm(tenure: Run)
         assert worker.says("on sqlite:///jobs.db")
         for part in ("default-tasks", "slow", "3 slots"):
             assert part in line or part in worker.says("on sqlite:///jobs.db")
-        worker.says("dead letter (rejected): ValueError: no such image")
+        assert "ValueError: no such image" in worker.says("dead letter (rejected)")
         worker.send(signal.SIGTERM)
         worker.says("stopping: 0 in flight, up to 30 s; again to give them back now")
         assert worker.ends() == 0
@@ -131,3 +132,13 @@ def _pause() -> None:
     import time
 
     time.sleep(0.3)
+
+
+def test_a_queue_of_a_namespace_may_be_served_by_its_full_name(tenure: Run, folder: Path) -> None:
+    (folder / "shop.py").write_text((folder / "jobs.py").read_text().replace('jobs.db"', 'jobs.db", namespace="shop"'))
+    with started("worker", "shop:app", "--queue", "shop/slow", "--queue", "slwo") as worker:
+        assert worker.says("runs 3 tasks of shop/slow, shop/slwo")
+        warnings = [line for line in worker.lines if "no task of this app" in line]
+        assert ["did you mean 'slow'?" in line for line in warnings] == [True]
+        worker.send(signal.SIGTERM)
+        assert worker.ends() == 0

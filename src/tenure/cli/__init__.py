@@ -9,11 +9,15 @@ standard output and nothing else. What goes wrong is one line on standard error,
 never a traceback (`failing.py`).
 """
 
+import sys
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """The console script."""
-    from tenure.cli.root import root
-
+    try:
+        from tenure.cli.root import root
+    except KeyboardInterrupt:  # pressed before there was a command to interrupt
+        sys.exit(130)
     root.main(prog_name="tenure")

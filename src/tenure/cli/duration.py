@@ -22,6 +22,10 @@ class Duration(_Parameter):
 
     name = "duration"
 
+    def __init__(self, least: float = 0.0) -> None:
+        """Refuse less than `least` seconds."""
+        self._least = least
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds, from a number with or without a unit."""
         if isinstance(value, int | float):
@@ -29,7 +33,10 @@ class Duration(_Parameter):
         found = _PATTERN.fullmatch(str(value).strip())
         if found is None or found[2].lower() not in _UNITS:
             self.fail(f"{value!r} is not a duration; write 30, 30s, 5m or 2h", param, ctx)
-        return float(found[1]) * _UNITS[found[2].lower()]
+        seconds = float(found[1]) * _UNITS[found[2].lower()]
+        if seconds < self._least:
+            self.fail(f"{value!r} is too short; at least {spoken(self._least)}", param, ctx)
+        return seconds
 
 
 DURATION = Duration()
@@ -48,6 +55,14 @@ def spoken(seconds: float | None) -> str:
     if whole < 2 * _HOUR:
         return _two(whole, _MINUTE, "min", 1, "s") if whole < 10 * _MINUTE else f"{whole // _MINUTE} min"
     return _two(whole, _HOUR, "h", _MINUTE, "min") if whole < 2 * _DAY else _two(whole, _DAY, "d", _HOUR, "h")
+
+
+def exact(seconds: float | None) -> str:
+    """How long something took: as `spoken`, but below a second in milliseconds."""
+    if seconds is None or seconds >= 1:
+        return spoken(seconds)
+    millis = max(0.0, seconds) * 1000
+    return f"{millis:.0f} ms" if millis >= 1 else "<1 ms"
 
 
 def countdown(seconds: float | None) -> str:

@@ -1,7 +1,7 @@
 """How a command ends: an exit code, and for what went wrong one line with a stable code. Never a traceback.
 
 0    done
-1    the broker is in trouble
+1    the broker is in trouble, or what was waited for or asked for did not come about
 2    bad input or configuration
 70   a mistake in Tenure itself
 130  interrupted
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import click
 
-from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TenureError
+from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
 
 DONE = 0
 TROUBLE = 1
@@ -46,6 +46,24 @@ class NotConfirmed(ConfigurationError):
     """An act on many messages that nobody said yes to."""
 
     code = "not_confirmed"
+
+
+class UnknownQueue(ConfigurationError):
+    """A queue that nobody knows: most likely mistyped."""
+
+    code = "unknown_queue"
+
+
+class UnknownSchedule(ConfigurationError):
+    """A schedule that nobody knows."""
+
+    code = "unknown_schedule"
+
+
+class NotCancelled(TenureError):
+    """Some of the messages were finished before they could be cancelled."""
+
+    code = "not_cancelled"
 
 
 class NotDead(ConfigurationError):
@@ -83,6 +101,9 @@ def _told(error: Exception) -> int:
         case TenureError():
             bad_input = isinstance(error, ConfigurationError | BadMessage | MessageNotFound)
             return _line(error.code, _sentence(error), BAD_INPUT if bad_input else TROUBLE)
+        case UnicodeEncodeError():
+            # Words of the command line that are no UTF-8 come in as lone surrogates, and fail where they are stored.
+            return _line("usage", f"{error.object!r} is no text in UTF-8; nothing was changed", BAD_INPUT)
     kind = type(error).__name__
     text = f"{kind}: {error}; this is a mistake in Tenure: please report it, with what TENURE_DEBUG=1 shows"
     return _line("internal", text, OUR_MISTAKE)
@@ -95,7 +116,8 @@ def _line(code: str, sentence: str, exit_code: int) -> int:
 
 
 def _sentence(error: TenureError) -> str:
-    notes = getattr(error, "__notes__", ())
+    # A worker's traceback is no part of the sentence; `submit --wait` shows it above.
+    notes = () if isinstance(error, TaskFailed) else getattr(error, "__notes__", ())
     return " ".join([str(error), *(f"({note})" for note in notes)])
 
 

@@ -5,15 +5,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+#: Name → where the command is, and what it does in a few words.
+Table = Mapping[str, tuple[str, str]]
 
 
 class LazyGroup(click.Group):
-    """A group made from a table: name → (where the command is, what it does in a few words)."""
+    """A group made from a table of commands, or from several with a heading each."""
 
-    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
-        """Offer the commands of `table`, in its order."""
+    def __init__(self, *args: Any, table: Table | None = None, sections: Mapping[str, Table] | None = None,
+                 **kwargs: Any) -> None:  # fmt: skip
+        """Offer the commands of `table` or `sections`, in their order."""
         super().__init__(*args, **kwargs)
-        self._table = table
+        self._sections = sections or {"Commands": table or {}}
+        self._table = {name: entry for section in self._sections.values() for name, entry in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The names, in the order of the table: the order in which people meet them."""
@@ -32,7 +38,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or guess what was meant."""
-        if args and not args[0].startswith("-") and args[0] not in self._table:
+        if args and not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self._table:
             import difflib
 
             near = difflib.get_close_matches(args[0], self._table, n=1)
@@ -41,10 +47,19 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without a command, show the help."""
-        return super().parse_args(ctx, args or ["--help"])
+        """Without a command, show the help; a shell that completes wants none."""
+        return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         """List the commands from the table, importing none."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, does) for name, (_, does) in self._table.items()])
+        widest = max(map(len, self._table))
+        for heading, table in self._sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{widest}}", does) for name, (_, does) in table.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands from the table, importing none."""
+        found = [
+            CompletionItem(name, help=does) for name, (_, does) in self._table.items() if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)

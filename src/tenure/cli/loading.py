@@ -12,6 +12,7 @@ from typing import Any
 from tenure.app import Tenure
 from tenure.cli.failing import BadTarget, ImportFailed
 from tenure.errors import TenureError
+from tenure.task import Task
 
 
 def load(reference: str) -> Tenure:
@@ -32,7 +33,8 @@ def load(reference: str) -> Tenure:
             raise BadTarget(f"module {module_name!r} has no attribute {path!r}{_near(path, module)}")
         found = getattr(found, name)
     if not isinstance(found, Tenure):
-        msg = f"{reference} is a {type(found).__name__}, not a Tenure app{_near(path, module)}"
+        kind = "Task" if isinstance(found, Task) else type(found).__name__
+        msg = f"{reference} is a {kind}, not a Tenure app{_near(path, module)}"
         raise BadTarget(msg)
     return found
 

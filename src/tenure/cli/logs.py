@@ -1,4 +1,8 @@
-"""Logging of a worker process: lines for people, or one JSON object a line for machines. On standard error."""
+"""Logging of a worker process: lines for people, or one JSON object a line for machines. On standard error.
+
+Records may carry fields: those of `ctx.log` say which message they are about, those of `runtime/reporting.py` also
+what became of it. In JSON all of them stand beside the line.
+"""
 
 import logging
 import sys
@@ -8,6 +12,10 @@ from typing import Any
 import msgspec
 
 _ABOUT = ("task", "message_id", "attempt")
+#: What became of a message. A line that has these says in words what its fields say.
+_OUTCOME = ("code", "next")
+#: Tells a reported end from what a handler says.
+_REPORTER = "tenure.worker"
 
 
 def install(style: str, *, verbose: bool) -> None:
@@ -25,8 +33,8 @@ class _Text(logging.Formatter):
         super().__init__("%(asctime)s.%(msecs)03d %(levelname)-7s %(name)s  %(message)s%(about)s", "%Y-%m-%d %H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        """The line; what a handler says about its message (`ctx.log`) is told which message it was."""
-        about = _about(record)
+        """The line; what a handler says (`ctx.log`) is told which message it was. Our own lines name theirs."""
+        about = {} if record.name == _REPORTER else _fields(record, _ABOUT)
         record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
         return super().formatMessage(record)
 
@@ -41,12 +49,14 @@ class _Json(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_about(record),
+            **_fields(record, _ABOUT + _OUTCOME),
         }
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
+        elif record.exc_text:
+            entry["traceback"] = record.exc_text
         return msgspec.json.encode(entry, enc_hook=repr).decode()
 
 
-def _about(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: record.__dict__[name] for name in _ABOUT if record.__dict__.get(name) is not None}
+def _fields(record: logging.LogRecord, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: record.__dict__[name] for name in names if record.__dict__.get(name) is not None}

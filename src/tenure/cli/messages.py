@@ -4,54 +4,105 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.duration import countdown, spoken
+from tenure.cli.finished import FINISHED, newest
+from tenure.cli.naming import full_name, known_queues, near, paused, queues_of, since
 from tenure.cli.output import STATE_STYLES, WIDE, console, plain_table, plural, say_json
-from tenure.cli.seen import Seen, look, queues_of
+from tenure.cli.seen import Seen, look
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.message import MessageState
+from tenure.notice import Pause
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-#: What is being worked on comes first; the dead have a command of their own.
-_STATES = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
+#: What is being worked on comes first. What is finished is shown only when it is asked for.
+_OPEN = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
 
 
-@click.command(short_help="Show the messages in the queues, changing nothing.")
+class _Answer(msgspec.Struct, frozen=True):
+    """What was found."""
+
+    seen: list[Seen]
+    pauses: list[Pause]
+    #: Where nothing was found: whether there is anything at all, and what queue may have been meant.
+    hint: str = ""
+
+
+@click.command(short_help="Show messages, changing nothing.")
 @target_argument
 @click.option("--queue", "-q", help="Of this queue only.")
-@click.option("--state", "-s", type=click.Choice([state.value for state in _STATES]), help="In this state only.")
+@click.option(
+    "--state", "-s", type=click.Choice([state.value for state in (*_OPEN, *FINISHED)]), help="In this state only."
+)
+@click.option("--task", "-t", help="Of this task only.")
 @click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 @json_option
-def messages(target: str | None, queue: str | None, state: str | None, limit: int, *, as_json: bool) -> None:
-    """Show the messages in the queues, changing nothing.
+def messages(
+    target: str | None, queue: str | None, state: str | None, task: str | None, limit: int, *, as_json: bool
+) -> None:
+    """Show messages, changing nothing: what waits, runs or is dead; with --state also what is finished.
 
     "left" counts a lease down to its end, or a delay to its due time; "Overdue" leases are returned by the next
-    sweep. Looking at a message does not count as a delivery.
+    sweep. Looking at a message does not count as a delivery. Of the finished ones the newest are shown first.
     """
     app = find(target)
-    states = _STATES if state is None else (MessageState(state),)
-    seen = run(app, lambda app: _collect(app, queue, states, limit + 1))
-    shown, more = seen[:limit], len(seen) > limit
+    states = _OPEN if state is None else (MessageState(state),)
+    answer = run(app, lambda app: _collect(app, queue, states, task, limit + 1))
+    shown, more = answer.seen[:limit], len(answer.seen) > limit
     wall = app.clock.wall()
     if as_json:
-        say_json({"messages": [one.as_json(wall) for one in shown], "more": more})
+        say_json({"messages": [one.as_json(wall) for one in shown], "more": more, "paused": answer.pauses})
         return
     out = console()
-    if not shown:
-        out.print("No such messages.")
-        return
-    out.print(table(shown, wall, out.width))
+    out.print(
+        table(shown, wall, out.width) if shown else _nothing(queue, state, task, answer.hint), soft_wrap=not shown
+    )
     if more:
         out.print(f"[dim]The first {plural(limit, 'message')}; --limit shows more.[/]")
+    for pause in answer.pauses:
+        out.print(f"[yellow]{pause.queue} is paused[/] {since(pause, wall)}: nothing of it is leased.")
 
 
-async def _collect(app: Tenure, queue: str | None, states: Sequence[MessageState], limit: int) -> list[Seen]:
-    queues = await queues_of(app.broker, queue)
-    return [one async for one in look(app.broker, queues, states, limit)]
+async def _collect(
+    app: Tenure, queue: str | None, states: Sequence[MessageState], task: str | None, limit: int
+) -> _Answer:
+    if states[0] in FINISHED:
+        names = sorted(await known_queues(app)) if queue is None else [full_name(app, queue)]
+        seen = await newest(app, names, states[0], task, limit)
+    else:
+        seen = await _open(app, queue, states, task, limit)
+    pauses = [pause for pause in await paused(app) if queue is None or pause.queue == full_name(app, queue)]
+    return _Answer(seen, pauses, "" if seen or queue is None else await _hint(app, queue))
+
+
+async def _open(
+    app: Tenure, queue: str | None, states: Sequence[MessageState], task: str | None, limit: int
+) -> list[Seen]:
+    seen: list[Seen] = []
+    # With a task we cannot know how many must be looked at to find so many.
+    async for one in look(app.broker, await queues_of(app, queue), states, limit if task is None else None):
+        if task is None or one.task == task:
+            seen.append(one)
+            if len(seen) == limit:
+                break
+    return seen
+
+
+async def _hint(app: Tenure, queue: str) -> str:
+    names = await known_queues(app)
+    return "" if full_name(app, queue) in names else near(full_name(app, queue), names)
+
+
+def _nothing(queue: str | None, state: str | None, task: str | None, hint: str) -> str:
+    if queue is None and state is None and task is None:
+        return "No messages: nothing waits, runs or is dead here."
+    what = f"No {state} message" if state else "No message"
+    return f"{what}{f' of task {task!r}' if task else ''}{f' in queue {queue!r}' if queue else ''}{hint or '.'}"
 
 
 def table(seen: Sequence[Seen], wall: float, width: int) -> "Table":
@@ -60,7 +111,7 @@ def table(seen: Sequence[Seen], wall: float, width: int) -> "Table":
 
 
 def _wide(seen: Sequence[Seen], wall: float) -> "Table":
-    figures = ("failed", "crashed", "lost", "left", "age")
+    figures = ("failed", "crashed", "lost", _last_column(seen), "age")
     rows = plain_table("id", "queue", "task", "state", *figures, "owner", "reason", right=figures)
     rows.columns[-1].overflow = "ellipsis"
     for one in seen:
@@ -68,7 +119,7 @@ def _wide(seen: Sequence[Seen], wall: float) -> "Table":
         rows.add_row(
             browsed.id, browsed.queue, one.task or "–", _state(one),
             str(counters.attempts), str(counters.crashes), str(counters.lost),
-            _left(one), spoken(one.age_seconds(wall)), browsed.owner or "–", _reason(one),
+            _left(one, wall), spoken(one.age_seconds(wall)), browsed.owner or "–", _reason(one),
         )  # fmt: skip
     return rows
 
@@ -76,14 +127,16 @@ def _wide(seen: Sequence[Seen], wall: float) -> "Table":
 def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     from rich.text import Text
 
-    rows = plain_table("id / reason", "task / owner", "state", "f/c/l", "left", right=("left",))
+    last = _last_column(seen)
+    rows = plain_table("id / reason", "task / owner", "state / age", "f/c/l", last, right=(last,))
     first, second, *others = rows.columns
-    for column, least in zip(others, (9, 5, 11), strict=True):
+    for column, least in zip(others, (11, 5, 11), strict=True):
         column.min_width = least
     # The id is what people copy: an owner's name gives way before it does.
     first.overflow = second.overflow = "ellipsis"
-    first.max_width = 32
-    second.max_width = max(8, width - 32 - 9 - 5 - 11 - 2 * 4)
+    second.max_width = max(8, width - 32 - 11 - 5 - 11 - 2 * 4)
+    widest = max(len(text) for one in seen for text in (one.task or "–", one.browsed.owner or "", "task / owner"))
+    first.max_width = max(32, width - min(second.max_width, widest) - 11 - 5 - 11 - 2 * 4)
     for one in seen:
         counters = one.browsed.counters
         below = Text(_reason(one), style="dim")
@@ -92,7 +145,7 @@ def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
             Text.assemble(one.task or "–", "\n", (one.browsed.owner, "dim")) if one.browsed.owner else one.task,
             Text.assemble(_state(one), "\n", (spoken(one.age_seconds(wall)), "dim")),
             f"{counters.attempts}/{counters.crashes}/{counters.lost}",
-            _left(one),
+            _left(one, wall),
         )
     rows.caption = "f/c/l: attempts failed, workers crashed, leases lost"
     rows.caption_justify = "left"
@@ -105,7 +158,14 @@ def _state(one: Seen) -> "Text":
     return Text(one.browsed.state, style=STATE_STYLES[one.browsed.state])
 
 
-def _left(one: Seen) -> str:
+def _last_column(seen: Sequence[Seen]) -> str:
+    return "ended ago" if all(one.record is not None for one in seen) else "left"
+
+
+def _left(one: Seen, wall: float) -> str:
+    """The time until something happens to it; of what is finished, since it did."""
+    if one.record is not None:
+        return "–" if one.record.finished_at is None else spoken(wall - one.record.finished_at)
     if one.browsed.due_in is not None:
         return spoken(one.browsed.due_in)
     return countdown(one.browsed.deadline_in)

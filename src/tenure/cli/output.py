@@ -1,7 +1,8 @@
 """What goes to standard output: JSON for programs, tables for people."""
 
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 from urllib.parse import urlsplit
 
 import click
@@ -31,10 +32,26 @@ def say_json(value: Any) -> None:
 
 
 def console() -> "Console":
-    """Standard output for tables; into a file or a pipe nothing is wrapped or cut."""
+    """Standard output for tables; into a file or a pipe nothing is wrapped, cut or padded."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 1_000)
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(highlight=False, width=1_000, file=cast("TextIO", _Unpadded(sys.stdout)))
+
+
+class _Unpadded:
+    """Writes without the blanks at the ends of lines, which only make `diff` and `grep` harder."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write, a whole number of lines at a time."""
+        return self._file.write(re.sub(" +$", "", text, flags=re.MULTILINE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":

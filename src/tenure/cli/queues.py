@@ -1,4 +1,4 @@
-"""`tenure queues`: how much lies in each queue."""
+"""`tenure queues`: how much lies in each queue, and which are paused."""
 
 import asyncio
 import contextlib
@@ -6,64 +6,92 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.duration import DURATION, spoken
+from tenure.cli.duration import Duration, spoken
+from tenure.cli.naming import paused, since
 from tenure.cli.output import console, count, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.notice import Pause
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_FIGURES = ("ready", "delayed", "leased", "dead", "oldest")
 
-@click.command(short_help="Show how much lies in each queue.")
+
+class Glance(msgspec.Struct, frozen=True):
+    """The queues at one moment."""
+
+    depths: tuple[Depth, ...]
+    pauses: tuple[Pause, ...]
+    wall: float
+
+
+@click.command(short_help="Show how much lies in each queue, and which are paused.")
 @target_argument
 @click.option("--watch", "-w", is_flag=True, help="Go on until Ctrl-C; with --json, one document a line.")
-@click.option("--every", type=DURATION, default="1s", show_default=True, help="How often --watch looks.")
+@click.option("--every", type=Duration(0.1), default="1s", show_default=True, help="How often --watch looks.")
 @json_option
 def queues(target: str | None, *, watch: bool, every: float, as_json: bool) -> None:
-    """Show how much lies in each queue.
+    """Show how much lies in each queue, and which are paused.
 
-    A dash means that the broker cannot say; 0 means that there are none.
+    A dash means that the broker cannot say; 0 means that there are none. "oldest" is the age of what has been ready
+    for longest.
     """
     app = find(target)
     if not watch:
-        depths = run(app, lambda app: app.broker.depth())
-        _say(depths, as_json=as_json)
+        _say(run(app, _look), as_json=as_json)
         return
     with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-        run(app, lambda app: _watch(app, max(0.1, every), as_json=as_json))
+        run(app, lambda app: _watch(app, every, as_json=as_json))
+
+
+async def _look(app: Tenure) -> Glance:
+    """Queues with something in them, and those that are paused."""
+    pauses = await paused(app)
+    depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}
+    empty = [pause.queue for pause in pauses if pause.queue not in depths]
+    depths |= {depth.queue: depth for depth in await app.broker.depth(empty)} if empty else {}
+    return Glance(tuple(depths[name] for name in sorted(depths)), tuple(pauses), app.clock.wall())
 
 
 async def _watch(app: Tenure, every: float, *, as_json: bool) -> None:
     out = console()
     if as_json or not out.is_terminal:
         while True:
-            _say(await app.broker.depth(), as_json=as_json)
+            _say(await _look(app), as_json=as_json)
             await asyncio.sleep(every)
     from rich.live import Live
 
-    with Live(table(await app.broker.depth()), console=out, auto_refresh=False) as live:
+    with Live(table(await _look(app)), console=out, auto_refresh=False) as live:
         while True:
             await asyncio.sleep(every)
-            live.update(table(await app.broker.depth()), refresh=True)
+            live.update(table(await _look(app)), refresh=True)
 
 
-def _say(depths: Sequence[Depth], *, as_json: bool) -> None:
-    if as_json:
-        say_json({"queues": depths})
+def _say(seen: Glance, *, as_json: bool) -> None:
+    if not as_json:
+        console().print(table(seen))
         return
-    console().print(table(depths))
+    by_queue = {pause.queue: {"at": pause.at, "by": pause.by} for pause in seen.pauses}
+    say_json(
+        {"queues": [msgspec.structs.asdict(depth) | {"paused": by_queue.get(depth.queue)} for depth in seen.depths]}
+    )
 
 
-def table(depths: Sequence[Depth]) -> "RenderableType":
+def table(seen: Glance) -> "RenderableType":
     """One row a queue."""
-    if not depths:
+    if not seen.depths:
         return "No queue holds a message."
-    rows = plain_table("queue", "ready", "delayed", "leased", "dead", "oldest", right=_FIGURES)
-    for depth in sorted(depths, key=lambda depth: depth.queue):
+    by_queue = {pause.queue: pause for pause in seen.pauses}
+    rows = plain_table("queue", *_FIGURES, *(["paused"] if by_queue else []), right=_FIGURES)
+    rows.columns[0].overflow = "ellipsis"
+    for depth in seen.depths:
         about = depth.estimated
+        pause = by_queue.get(depth.queue)
         rows.add_row(
             depth.queue,
             count(depth.ready, estimated=about),
@@ -71,9 +99,11 @@ def table(depths: Sequence[Depth]) -> "RenderableType":
             count(depth.leased, estimated=about),
             count(depth.dead, estimated=about),
             spoken(depth.oldest_age_seconds),
+            *_paused(pause, seen.wall, shown=bool(by_queue)),
             style="red" if depth.dead else "",
         )
     return rows
 
 
-_FIGURES = ("ready", "delayed", "leased", "dead", "oldest")
+def _paused(pause: Pause | None, wall: float, *, shown: bool) -> Sequence[str]:
+    return [] if not shown else [""] if pause is None else [since(pause, wall)]

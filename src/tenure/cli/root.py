@@ -12,14 +12,29 @@ import click
 from tenure.cli.failing import ending
 from tenure.cli.lazy import LazyGroup
 
-_TABLE = {
-    "demo": ("tenure.cli.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
-    "worker": ("tenure.cli.worker:worker", "Run messages of an app's tasks until told to stop."),
-    "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
-    "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue."),
-    "messages": ("tenure.cli.messages:messages", "Show the messages in the queues, changing nothing."),
-    "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
-    "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
+_SECTIONS = {
+    "Run": {
+        "demo": ("tenure.cli.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
+        "worker": ("tenure.cli.worker:worker", "Run messages of an app's tasks until told to stop."),
+        "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
+    },
+    "Look": {
+        "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
+        "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
+        "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
+        "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
+    },
+    "Act": {
+        "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
+        "cancel": ("tenure.cli.cancel:cancel", "Take messages back, also from workers that run them."),
+        "pause": ("tenure.cli.pausing:pause", "Let workers lease nothing from a queue."),
+        "resume": ("tenure.cli.pausing:resume", "Let workers lease from a paused queue again."),
+        "purge": ("tenure.cli.purge:purge", "Remove everything that waits in a queue."),
+        "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
+    },
+    "More": {
+        "completion": ("tenure.cli.completion:completion", "Print the completion script for a shell."),
+    },
 }
 
 _EPILOG = """\
@@ -29,7 +44,9 @@ sqlite:///jobs.db. Without one, TENURE_URL is used.
 \b
 Exit codes:
   0    done
-  1    the broker is in trouble (away, locked, unwritable, damaged, too new); demo: a promise was broken
+  1    the broker is in trouble (away, locked, unwritable, damaged, too new);
+       submit --wait: there is no result; cancel: it was too late for some;
+       demo: a promise was broken
   2    bad input or configuration; nothing was changed
   70   a mistake in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted
@@ -68,7 +85,7 @@ def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
     ctx.exit()
 
 
-@click.group(cls=_Root, table=_TABLE, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Root, sections=_SECTIONS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

@@ -13,6 +13,7 @@ from tenure.broker import Broker, Browsed
 from tenure.cli.failing import NotBrowsable
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
+from tenure.record import Record
 
 _PAGE = 500
 
@@ -24,15 +25,20 @@ class Seen(msgspec.Struct, frozen=True):
     message: Message | None
     #: Why the envelope could not be read; empty where it could.
     unreadable: str = ""
+    #: Of what is finished: the envelope is gone, and the record knows the rest.
+    record: Record | None = None
 
     @property
     def task(self) -> str | None:
-        """The task, where the envelope can be read."""
+        """The task, where it is known."""
+        if self.record is not None:
+            return self.record.task
         return None if self.message is None else self.message.task
 
     def age_seconds(self, wall: float) -> float | None:
         """Seconds since it was sent."""
-        return None if self.message is None else max(0.0, wall - self.message.sent_at)
+        sent_at = self.record.sent_at if self.record is not None else self.message.sent_at if self.message else None
+        return None if sent_at is None else max(0.0, wall - sent_at)
 
     def as_json(self, wall: float) -> dict[str, Any]:
         """For `--json`."""
@@ -43,6 +49,7 @@ class Seen(msgspec.Struct, frozen=True):
             "age_seconds": None if age is None else round(age, 3),
             "reason": None if seen.reason is None else {"code": seen.reason.code, "text": seen.reason.text},
             "readable": self.message is not None,
+            "finished_at": None if self.record is None else self.record.finished_at,
         }  # fmt: skip
 
 
@@ -72,8 +79,3 @@ async def look(
                 if len(page) < _PAGE:
                     break
                 after = page[-1].cursor
-
-
-async def queues_of(broker: Broker, queue: str | None) -> list[str]:
-    """The queue that was asked for, or every queue there is."""
-    return [queue] if queue else [depth.queue for depth in await broker.depth()]

@@ -1,10 +1,11 @@
 """`tenure submit`: send one message.
 
 With an app the payload is checked against the handler's own types; with a URL there is nothing to check it
-against, so it is sent as it is.
+against, so it is sent as it is. `waiting.py` waits for the result.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,10 +15,16 @@ from tenure.app import Tenure
 from tenure.call import Call, Options
 from tenure.cli.duration import DURATION
 from tenure.cli.failing import BadTarget
+from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
+from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import say_json
 from tenure.cli.target import find, is_place, json_option, run, split
-from tenure.errors import BadArgument, PayloadInvalid
+from tenure.cli.waiting import Waited, say_failure, wait
+from tenure.errors import BadArgument, PayloadInvalid, StoreMissing, TaskFailed
 from tenure.handle import Handle
+
+#: --wait without a number.
+_FOREVER = "forever"
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -27,44 +34,125 @@ class _Address(msgspec.Struct, frozen=True):
     queue: str
 
 
-@click.command(short_help="Send one message for a task.")
+class _Wait(click.Command):
+    """Lets `--wait` stand without a number, wherever it stands: a word after it that is no duration is not its."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out what a bare `--wait` means."""
+        told = list(args)
+        for place, word in enumerate(args[: args.index("--")] if "--" in args else args):
+            after = args[place + 1] if place + 1 < len(args) else ""
+            if word == "--wait" and not _is_duration(after):
+                told[place] = f"--wait={_FOREVER}"
+        return super().parse_args(ctx, told)
+
+
+def _is_duration(word: str) -> bool:
+    try:
+        DURATION.convert(word, None, None)
+    except click.UsageError:
+        return False
+    return True
+
+
+def _wait_seconds(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """None: do not wait. Infinite: as long as it takes."""
+    return None if value is None else float("inf") if value == _FOREVER else DURATION.convert(value, None, None)
+
+
+def _headers(_ctx: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str] | None:
+    pairs = [value.partition("=") for value in values]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise click.BadParameter("write NAME=VALUE")
+    return {name: value for name, _, value in pairs} or None
+
+
+@click.command(short_help="Send one message for a task.", cls=_Wait)
 @click.argument("words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]")
 @click.option("--priority", type=int, help="0 to 9; the highest is lent first. Default: 5.")
 @click.option("--delay", type=DURATION, help="Not before so long from now, as in 30s, 5m, 2h.")
+@click.option("--at", type=MOMENT, help="Not before this moment: ISO 8601 with its offset, 2030-01-31T09:00+01:00.")
+@click.option("--expires", type=DURATION_OR_MOMENT, help="Dead if nobody began it by then: 10m, or a moment.")
 @click.option("--key", help="Once done under this key, not done again.")
+@click.option("--unique", metavar="WORD", help="While a message with this word waits, send no second one.")
+@click.option("--unique-payload", is_flag=True, help="While a message with this payload waits, send no second one.")
+@click.option("--unique-window", type=DURATION, help="For these: only one sent so recently stands for this one.")
 @click.option("--lease", type=DURATION, help="The lease for this message.")
+@click.option("--max-hold", type=DURATION, help="Ends the handler after so long.")
 @click.option("--max-attempts", type=int, help="Failed attempts before the dead letters.")
 @click.option("--id", help="The message's own id: a repeated submit with it makes no second message.")
+@click.option("--header", "headers", multiple=True, callback=_headers, metavar="NAME=VALUE", help="May be repeated.")
+@click.option("--correlation-id", help="What it belongs to; handed on to the messages that its handler sends.")
 @click.option("--queue", help="Where to send it. Default: the task's queue; with a URL, the client's.")
+@click.option("--create", is_flag=True, help="With a URL: make the place if it is not there.")
+@click.option("--yes", "-y", is_flag=True, help="With an app: also to a queue that nobody knows yet.")
+@click.option("--wait", "wait_for", metavar="[DURATION]", callback=_wait_seconds,
+              help="Wait for the result, at most so long, and print it.")  # fmt: skip
 @json_option
-def submit(words: tuple[str, ...], queue: str | None, *, as_json: bool, **options: Any) -> None:
+def submit(
+    words: tuple[str, ...], queue: str | None, wait_for: float | None, *,
+    create: bool, yes: bool, unique_payload: bool, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Send one message for TASK.
 
     PAYLOAD is a JSON object with the handler's parameters, {} if it is left out; - reads it from standard input.
-    The first word is TARGET if it has a colon. Prints the message's id.
+    The first word is TARGET if it has a colon. Prints the message's id; with --wait, the result (the id goes to
+    standard error), and exits with 1 if the task failed or the time is over. The message goes on in any case.
 
     \b
     tenure submit jobs:app resize '{"image": "a.png"}' --priority 9
+    tenure submit jobs:app resize '{"image": "a.png"}' --wait 30s
     tenure submit sqlite:///jobs.db resize - < payload.json
     """  # noqa: D301 - click's mark for lines that stay as they are
     target, rest = split(words)
     if not 1 <= len(rest) <= 2:  # noqa: PLR2004 - TASK, or TASK and PAYLOAD
         _explain_words(words, rest)
-    app = find(target, must_exist=False)
+    if unique_payload:
+        if options["unique"] is not None:
+            raise click.UsageError("give --unique or --unique-payload, not both")
+        options["unique"] = True
+    app = find(target, must_exist=not create)
     body = _body(rest[1] if len(rest) > 1 else "{}")
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}
-    handle = run(app, lambda app: app.submit_call(call, Options(**given)))  # type: ignore[typeddict-item]
-    _say(handle, as_json=as_json)
+    waited = _run(app, call, Options(**given), wait_for, checks=not (yes or is_place(target)), quiet=as_json)  # type: ignore[typeddict-item]
+    _say(waited, as_json=as_json)
 
 
-def _say(handle: Handle[Any], *, as_json: bool) -> None:
+def _run(
+    app: Tenure, call: Call[Any], options: Options, wait_for: float | None, *, checks: bool, quiet: bool
+) -> Waited:
+    async def work(app: Tenure) -> Waited:
+        if checks and call.task.queue not in {task.queue for task in app.tasks.values()}:
+            consequence = "Nothing was sent; --yes sends it there all the same"
+            await check_known(app, [call.task.queue], consequence=consequence)
+        handle: Handle[Any] = await app.submit_call(call, options)
+        if wait_for is None:
+            return Waited(handle.id, handle.duplicate)
+        return await wait(app, handle, wait_for, quiet=quiet)
+
+    try:
+        return run(app, work)
+    except StoreMissing as error:
+        error.add_note("--create makes it")
+        raise
+    except TaskFailed as error:
+        say_failure(error)
+        raise
+
+
+def _say(waited: Waited, *, as_json: bool) -> None:
     if as_json:
-        say_json({"id": handle.id, "duplicate": handle.duplicate})
+        document: dict[str, object] = {"id": waited.id, "duplicate": waited.duplicate}
+        say_json(document if waited.result is None else document | {"result": msgspec.Raw(waited.result)})
         return
-    click.echo(handle.id)
-    if handle.duplicate:
-        click.echo("It was sent before, by the same id or key: nothing new was stored.", err=True)
+    if waited.result is not None:
+        click.echo(waited.result)
+        return
+    click.echo(waited.id)
+    if waited.duplicate:
+        click.echo("It was sent before, by the same id, key or unique word: nothing new was stored.", err=True)
 
 
 def _explain_words(words: tuple[str, ...], rest: list[str]) -> None:
@@ -87,8 +175,9 @@ def _body(text: str) -> bytes:
 
 
 def _call(app: Tenure, name: str, body: bytes, queue: str | None, *, has_code: bool) -> Call[Any]:
+    where = None if queue is None else full_name(app, queue)
     if not has_code:
-        return Call(_Address(name, queue or app.queue), msgspec.Raw(body))
+        return Call(_Address(name, where or app.queue), msgspec.Raw(body))
     task = app.find(name)
     checked = task.signature.payload(msgspec.Raw(body))
-    return Call(_Address(task.name, queue or task.queue), checked)
+    return Call(_Address(task.name, where or task.queue), checked)

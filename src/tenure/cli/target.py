@@ -16,6 +16,7 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli.failing import BadTarget
+from tenure.errors import BadArgument
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +37,14 @@ def split(words: Sequence[str]) -> tuple[str | None, list[str]]:
     if words and ":" in words[0] and not words[0].lstrip().startswith(("{", "[", '"')):
         return words[0], list(words[1:])
     return None, list(words)
+
+
+def split_ids(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """As `split`, for words that are ids; each once. An empty one is what a script's unset variable leaves."""
+    target, ids = split(words)
+    if not all(id.strip() for id in ids):
+        raise BadArgument("an id is empty; nothing was changed")
+    return target, list(dict.fromkeys(ids))
 
 
 def is_place(target: str | None) -> bool:

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ from tenure.app import Tenure
 from tenure.cli import logs
 from tenure.cli.duration import DURATION, spoken
 from tenure.cli.failing import BadTarget
+from tenure.cli.naming import near, short_name
 from tenure.cli.output import plural, safe_url, say_json
 from tenure.cli.target import find, json_option, target_argument
 from tenure.clock import Clock
@@ -53,8 +55,9 @@ def worker(
         raise BadTarget(msg)
     logs.install(style or ("json" if as_json else "text"), verbose=verbose)
     app = find(target)
-    _warn_of_strange_queues(app, queues)
-    made = app.worker(concurrency=concurrency, queues=queues, name=name, grace=grace, reference=target)
+    own = [short_name(app, queue) for queue in queues]
+    _warn_of_strange_queues(app, own)
+    made = app.worker(concurrency=concurrency, queues=own, name=name, grace=grace, reference=target)
     grace = app.settings.grace_seconds if grace is None else grace
     asyncio.run(_work(app, made, _Stop(made, grace, app.clock)))
     if as_json:
@@ -129,8 +132,9 @@ class _Stop:
         self._asked = True
 
 
-def _warn_of_strange_queues(app: Tenure, queues: tuple[str, ...]) -> None:
-    known = {task.queue for task in app.tasks.values()}
+def _warn_of_strange_queues(app: Tenure, queues: Sequence[str]) -> None:
+    known = {short_name(app, task.queue) for task in app.tasks.values()}
     for queue in queues:
         if queue not in known:
-            logger.warning("no task of this app sends to queue %r; there are: %s", queue, ", ".join(sorted(known)))
+            hint = near(queue, known) or f"; there are: {', '.join(sorted(known))}"
+            logger.warning("no task of this app sends to queue %r%s", queue, hint)

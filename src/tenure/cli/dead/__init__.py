@@ -1,9 +1,10 @@
 """`tenure dead`: look at dead letters, send them back, or delete them.
 
 list.py     which there are
-show.py     everything about one
 choosing.py which of them an act is about
 acting.py   redrive and delete: said before, asked where it is many, recorded after
+
+`show` is `tenure show`.
 """
 
 import click
@@ -12,7 +13,7 @@ from tenure.cli.lazy import LazyGroup
 
 _TABLE = {
     "list": ("tenure.cli.dead.list:list_", "Show the dead letters and their reasons."),
-    "show": ("tenure.cli.dead.show:show", "Show everything about one: body, history, traceback."),
+    "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
     "redrive": ("tenure.cli.dead.acting:redrive", "Send dead letters back to their queue."),
     "delete": ("tenure.cli.dead.acting:delete", "Remove dead letters; the record stays."),
 }

@@ -4,22 +4,24 @@ An act says what it will touch, asks where that is more than one message, goes i
 in the journal: what happened to a message is always recorded.
 """
 
-import getpass
-import socket
-import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.acting import Meter, in_batches, operator
+from tenure.cli.asking import ask, dry_run_option, yes_option
 from tenure.cli.dead.choosing import Choice, chosen, filters, named
-from tenure.cli.failing import NotConfirmed
+from tenure.cli.duration import spoken
 from tenure.cli.output import plural, say_json
-from tenure.cli.target import find, json_option, run, split
-from tenure.event import Event, EventKind
+from tenure.cli.rate import RATE
+from tenure.cli.target import find, json_option, run, split_ids
+
+#: A line's worth.
+_MOST_KINDS = 8
 
 
 class _Act(msgspec.Struct, frozen=True):
@@ -27,23 +29,17 @@ class _Act(msgspec.Struct, frozen=True):
 
     verb: str
     past: str
-    kind: EventKind
     warning: str
 
-    async def on(self, app: Tenure, ids: Sequence[str]) -> list[str]:
-        """Do it; the ids that were moved."""
-        do = app.broker.redrive if self.kind is EventKind.REDRIVEN else app.broker.delete
-        return await do(ids)
 
-
-_REDRIVE = _Act("redrive", "redriven", EventKind.REDRIVEN, "They go back to their queue and run again.")
-_DELETE = _Act("delete", "deleted", EventKind.DELETED, "Their bodies are gone for good; a record stays.")
+_REDRIVE = _Act("redrive", "redriven", "They go back to their queue and run again.")
+_DELETE = _Act("delete", "deleted", "Their bodies are gone for good; a record stays.")
 
 
 def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = json_option(command)
-    command = click.option("--yes", "-y", is_flag=True, help="Do not ask.")(command)
-    command = click.option("--dry-run", is_flag=True, help="Only say what would be touched.")(command)
+    command = yes_option(command)
+    command = dry_run_option(command)
     command = filters(command)
     command = click.option("--all", "everything", is_flag=True, help="Every dead letter.")(command)
     return click.argument("words", nargs=-1, metavar="[TARGET] [ID]...")(command)
@@ -51,13 +47,15 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(short_help="Send dead letters back to their queue.")
 @_act_options
-def redrive(words: tuple[str, ...], **options: Any) -> None:
+@click.option("--rate", type=RATE, help="At most so many a time, as in 50/s or 100/m. Default: all at once.")
+def redrive(words: tuple[str, ...], rate: float | None, **options: Any) -> None:
     """Send dead letters back to their queue: counters at zero, history kept.
 
     Choose them by ID, or with --queue, --task and --reason (all that are given must hold), or --all. Asks before
-    it touches more than one.
+    it touches more than one. With --rate they go back evenly, so that whatever they failed on is not overrun;
+    Ctrl-C ends it and says how many were moved.
     """
-    _run(_REDRIVE, words, **options)
+    _run(_REDRIVE, words, rate=rate, **options)
 
 
 @click.command(short_help="Remove dead letters; the record stays.")
@@ -68,79 +66,57 @@ def delete(words: tuple[str, ...], **options: Any) -> None:
     Choose them by ID, or with --queue, --task and --reason (all that are given must hold), or --all. Asks before
     it touches more than one.
     """
-    _run(_DELETE, words, **options)
+    _run(_DELETE, words, rate=None, **options)
 
 
-def _run(act: _Act, words: tuple[str, ...], *, as_json: bool, dry_run: bool, yes: bool, **by: Any) -> None:
-    target, ids = split(words)
-    choice = Choice(ids=tuple(dict.fromkeys(ids)), **by)
+def _run(
+    act: _Act, words: tuple[str, ...], *, rate: float | None, as_json: bool, dry_run: bool, yes: bool, **by: Any
+) -> None:
+    target, ids = split_ids(words)
+    choice = Choice(ids=tuple(ids), **by)
     choice.check()
     app = find(target)
     ids, summary = run(app, lambda app: _choose(app, choice))
-    if not as_json or (len(ids) > 1 and not (yes or dry_run)):
-        click.echo(
-            f"{'Would' if dry_run else 'Will'} {act.verb} {plural(len(ids), 'dead letter')}{summary}", err=as_json
-        )
+    many = plural(len(ids), "dead letter")
+    asks = len(ids) > 1 and not (yes or dry_run)
+    if not as_json or asks:
+        pace = f", in about {spoken(len(ids) / rate)}" if rate is not None and ids else ""
+        click.echo(f"{'Would' if dry_run else 'Will'} {act.verb} {many}{summary}{pace}", err=as_json)
     if dry_run or not ids:
         if as_json:
             say_json({act.past: [], "would": ids, "dry_run": dry_run})
         return
-    if len(ids) > 1 and not yes:
-        _ask(act, len(ids))
-    moved = run(app, lambda app: _carry_out(app, act, ids))
+    if asks:
+        would = f"{plural(len(ids), 'message')} would be {act.past}"
+        ask(f"{act.verb.capitalize()} {len(ids)}?", would=would, warning=act.warning)
+    meter = Meter(act.past, len(ids), slow=rate is not None, quiet=as_json)
+    with meter.running() as told:
+        moved = run(app, lambda app: _carry_out(app, act, ids, rate, told))
     if as_json:
         say_json({act.past: moved, "not_dead_any_more": sorted(set(ids) - set(moved)), "dry_run": False})
         return
-    click.echo(f"{act.past.capitalize()}: {len(moved)}")
+    click.echo(f"{act.past.capitalize()}: {len(moved):,}")
     if len(moved) < len(ids):
-        click.echo(f"{len(ids) - len(moved)} were no longer dead when it came to it; they were left alone")
+        click.echo(f"{len(ids) - len(moved):,} were no longer dead when it came to it; they were left alone")
 
 
 async def _choose(app: Tenure, choice: Choice) -> tuple[list[str], str]:
     """The ids, and what they are in a few words."""
     if choice.ids:
-        await named(app, choice.ids)
-        return list(choice.ids), ""
+        return await named(app, choice.ids), ""
     ids: list[str] = []
     kinds: Counter[str] = Counter()
     async for one in chosen(app, choice):
         ids.append(one.browsed.id)
         reason = "unknown" if one.browsed.reason is None else one.browsed.reason.code
         kinds[f"{one.task or 'unreadable'} ({reason})"] += 1
-    summary = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common(8))
-    return ids, f": {summary}{', …' if len(kinds) > 8 else ''}" if kinds else ""  # noqa: PLR2004 - a line's worth
+    summary = ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common(_MOST_KINDS))
+    return ids, f": {summary}{', …' if len(kinds) > _MOST_KINDS else ''}" if kinds else ""
 
 
-def _ask(act: _Act, number: int) -> None:
-    if not _is_watched():
-        many = plural(number, "message")
-        msg = f"{many} would be {act.past}, and nobody is there to ask: add --yes; nothing was changed"
-        raise NotConfirmed(msg)
-    click.echo(act.warning, err=True)
-    if not click.confirm(f"{act.verb.capitalize()} {number}?", err=True):
-        raise NotConfirmed("not confirmed; nothing was changed")
-
-
-def _is_watched() -> bool:
-    """Whether there is somebody to ask."""
-    return sys.stdin.isatty()
-
-
-async def _carry_out(app: Tenure, act: _Act, ids: Sequence[str]) -> list[str]:
-    """In batches; each is recorded before the next begins, so that an interruption leaves no unrecorded act."""
-    moved: list[str] = []
-    size = app.broker.traits.batch_limit
-    for start in range(0, len(ids), size):
-        batch = await act.on(app, ids[start : start + size])
-        if batch:
-            data = {"count": len(batch), "ids": batch, "triggered_by": "cli", "by": _who()}
-            await app.state.journal.append([Event(act.kind, app.clock.wall(), data=data)])
-        moved += batch
-    return moved
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()}@{socket.gethostname()}"
-    except (KeyError, OSError):  # a container's user without a name
-        return socket.gethostname()
+async def _carry_out(
+    app: Tenure, act: _Act, ids: list[str], rate: float | None, told: Callable[[int], None]
+) -> list[str]:
+    operate = operator(app)
+    do = operate.redrive if act is _REDRIVE else operate.delete
+    return await in_batches(app, ids, do, told=told, per_second=rate)

@@ -8,7 +8,8 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.failing import NotDead
-from tenure.cli.seen import Seen, look, queues_of
+from tenure.cli.naming import queues_of
+from tenure.cli.seen import Seen, look
 from tenure.errors import MessageNotFound
 from tenure.message import MessageState
 
@@ -51,17 +52,20 @@ def filters(command: F) -> F:
 
 async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Seen]:
     """The dead letters that are meant, in order of arrival. Not for ids: see `named`."""
-    queues = await queues_of(app.broker, choice.queue)
+    queues = await queues_of(app, choice.queue)
     async for one in look(app.broker, queues, [MessageState.DEAD]):
         if choice.holds(one):
             yield one
 
 
-async def named(app: Tenure, ids: tuple[str, ...]) -> None:
-    """Check that each id is a dead letter before anything is touched."""
+async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:
+    """Check that each id is a dead letter before anything is touched; the ids as the broker has them."""
+    own = []
     for id in ids:
-        record = await app.state.records.get(id)
+        record = await app.record(id)
         if record is None:
             raise MessageNotFound(f"no message {id} is known here; nothing was changed")
         if record.state is not MessageState.DEAD:
             raise NotDead(f"message {id} is {record.state}, not dead; nothing was changed")
+        own.append(record.id)
+    return own

@@ -8,12 +8,13 @@ import click
 from tenure.app import Tenure
 from tenure.cli.dead.choosing import Choice, chosen, filters
 from tenure.cli.duration import spoken
-from tenure.cli.output import console, plain_table, plural, say_json
+from tenure.cli.output import WIDE, console, plain_table, plural, say_json
 from tenure.cli.seen import Seen
 from tenure.cli.target import find, json_option, run, target_argument
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 
 @click.command("list", short_help="Show the dead letters and their reasons.")
@@ -37,7 +38,11 @@ def list_(
     if not shown:
         out.print("No dead letters.")
         return
-    out.print(_table(shown, wall))
+    if out.width >= WIDE:
+        out.print(_table(shown, wall))
+    else:
+        for one in shown:
+            out.print(_block(one, wall, out.width))
     reasons = Counter(_code(one) for one in shown)
     summary = ", ".join(f"{number} {code}" for code, number in reasons.most_common())
     out.print(f"[dim]{f'The first {limit}' if more else plural(len(shown), 'dead letter')}: {summary}[/]")
@@ -52,6 +57,19 @@ async def _collect(app: Tenure, choice: Choice, limit: int) -> list[Seen]:
     return seen
 
 
+def _block(one: Seen, wall: float, width: int) -> "Text":
+    """One message on two lines: which, and why. The cause is what people look for, so it gets a whole line."""
+    from rich.text import Text
+
+    head = Text.assemble((one.browsed.id, "bold"), f"  {one.task or 'unreadable'}")
+    age = Text(f"{spoken(one.age_seconds(wall))} old", style="dim")
+    head.truncate(max(32, width - len(age) - 1), overflow="ellipsis")
+    head.pad_right(max(1, width - len(head) - len(age)))
+    why = Text.assemble("  ", (_code(one), "red"), " ", _text(one))
+    why.truncate(width, overflow="ellipsis")
+    return Text.assemble(head, age, "\n", why)
+
+
 def _table(seen: list[Seen], wall: float) -> "Table":
     from rich.text import Text
 
@@ -59,11 +77,18 @@ def _table(seen: list[Seen], wall: float) -> "Table":
     rows.columns[0].min_width = 32
     rows.columns[-1].overflow = "ellipsis"
     for one in seen:
-        text = "" if one.browsed.reason is None else one.browsed.reason.text.partition("\n")[0]
-        why = Text.assemble((_code(one), "red"), " ", text)
+        why = Text.assemble((_code(one), "red"), " ", _text(one))
         rows.add_row(one.browsed.id, one.task or "unreadable", spoken(one.age_seconds(wall)), why)
     return rows
 
 
 def _code(one: Seen) -> str:
     return "unknown" if one.browsed.reason is None else one.browsed.reason.code
+
+
+def _text(one: Seen) -> str:
+    """The cause. That all attempts are used says the code already, so the last error comes first."""
+    if one.browsed.reason is None:
+        return one.unreadable
+    text = one.browsed.reason.text.partition("\n")[0]
+    return text.partition("; the last one: ")[2] or text

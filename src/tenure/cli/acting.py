@@ -1,0 +1,130 @@
+"""Acting: how commands carry out what changes many messages.
+
+Everything goes through `tenure.operating.Operator`, which records each batch before the next begins. Ctrl-C lets
+the batch under way end, so that no act is left unrecorded; the command then says how far it came, and ends as
+interrupted.
+"""
+
+import asyncio
+import contextlib
+import math
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+import click
+
+from tenure.app import Tenure
+from tenure.operating import Operator, this_user
+
+#: Below this a bar is gone before it is seen.
+_WORTH_A_BAR = 200
+
+
+def operator(app: Tenure) -> Operator:
+    """Acts in the name of whoever runs the command."""
+    return Operator(app.broker, app.state, app.clock, by=this_user(), triggered_by="cli")
+
+
+class Interrupted(Exception):
+    """Ctrl-C, told inside the event loop; outside of it, it is `KeyboardInterrupt` again."""
+
+
+class Stop:
+    """Whether somebody pressed Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """No further batch; asked twice, not even the rest of this one."""
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+        self._asked.set()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether to begin nothing more."""
+        return self._asked.is_set()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, or return early when asked to stop."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._asked.wait(), seconds)
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Take Ctrl-C over while acts go on."""
+    stop, loop = Stop(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, stop.ask)
+    try:
+        yield stop
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+class Meter:
+    """How far an act has come: counted always, shown as a bar where somebody looks and it takes a while."""
+
+    def __init__(self, verb: str, total: int | None, *, slow: bool = False, quiet: bool = False) -> None:
+        """`total` None: unknown. `slow`: it is paced, so that a bar is worth it for a few too."""
+        self.done = 0
+        self.total = total
+        self._verb = verb
+        worth = slow or total is None or total >= _WORTH_A_BAR
+        self._shown = worth and not quiet and sys.stderr.isatty()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Callable[[int], None]]:
+        """Yields what to call after each batch, with its size. Says how far it came if it is interrupted."""
+        try:
+            with self._bar() as advance:
+                yield advance
+        except (Interrupted, KeyboardInterrupt):
+            of = "" if self.total is None else f" of {self.total:,}"
+            click.echo(f"Interrupted: {self._verb} {self.done:,}{of}; these stay {self._verb}.", err=True)
+            raise KeyboardInterrupt from None
+
+    @contextlib.contextmanager
+    def _bar(self) -> Iterator[Callable[[int], None]]:
+        if not self._shown:
+            yield self._count
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(self._verb, total=self.total)
+
+            def advance(number: int) -> None:
+                self._count(number)
+                progress.advance(task, number)
+
+            yield advance
+
+    def _count(self, number: int) -> None:
+        self.done += number
+
+
+async def in_batches(
+    app: Tenure, ids: Sequence[str], act: Callable[[Sequence[str]], Awaitable[list[str]]], *,
+    told: Callable[[int], None], per_second: float | None = None,
+) -> list[str]:  # fmt: skip
+    """Act on `ids` batch by batch, at most `per_second`; what was moved. Raises `Interrupted` if stopped."""
+    moved: list[str] = []
+    limit = app.broker.traits.batch_limit
+    # A quarter of a second's worth at once: even enough for whoever has to work it off, and few enough steps.
+    size = limit if per_second is None else max(1, min(limit, math.floor(per_second / 4)))
+    started = app.clock.monotonic()
+    with stoppable() as stop:
+        for start in range(0, len(ids), size):
+            if per_second is not None:
+                await stop.pause(started + start / per_second - app.clock.monotonic())
+            if stop.is_asked:
+                raise Interrupted
+            batch = await act(ids[start : start + size])
+            told(len(batch))
+            moved += batch
+    return moved

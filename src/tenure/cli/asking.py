@@ -1,0 +1,39 @@
+"""Asking: an act on more than one message waits for a yes.
+
+Where nobody can be asked (no terminal) and `--yes` is not given, nothing is changed and the command says so.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from tenure.cli.failing import NotConfirmed
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def yes_option(command: F) -> F:
+    """`--yes`, on every command that may ask."""
+    return click.option("--yes", "-y", is_flag=True, help="Do not ask.")(command)
+
+
+def dry_run_option(command: F) -> F:
+    """`--dry-run`, on every command that chooses what it touches."""
+    return click.option("--dry-run", is_flag=True, help="Only say what would be touched.")(command)
+
+
+def ask(question: str, *, would: str, warning: str = "") -> None:
+    """Return if somebody says yes; raises `NotConfirmed`, with what `would` have been done, if nobody can."""
+    if not is_watched():
+        raise NotConfirmed(f"{would}, and nobody is there to ask: add --yes; nothing was changed")
+    if warning:
+        click.echo(warning, err=True)
+    if not click.confirm(question, err=True):
+        raise NotConfirmed("not confirmed; nothing was changed")
+
+
+def is_watched() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty()

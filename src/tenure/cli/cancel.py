@@ -1,0 +1,108 @@
+"""`tenure cancel`: take messages back, also from workers that run them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from tenure.app import Tenure
+from tenure.cli.acting import Meter, in_batches, operator
+from tenure.cli.asking import ask, yes_option
+from tenure.cli.failing import NotCancelled
+from tenure.cli.output import plural, say_json
+from tenure.cli.target import find, json_option, run, split_ids
+from tenure.errors import MessageNotFound
+from tenure.message import MessageState
+from tenure.operating import Cancelled
+from tenure.record import Record
+
+_RUNNING = "its worker is told within a second or so, and its result will be refused"
+
+
+@click.command(short_help="Take messages back, also from workers that run them.")
+@click.argument("words", nargs=-1, metavar="[TARGET] ID...")
+@yes_option
+@json_option
+def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
+    """Take messages back, also from workers that run them; a record of each stays.
+
+    A message that waits will not run. One that runs is taken from its worker: the worker is told, and a late result
+    changes nothing. What it did until then is done. Dead letters are deleted with `tenure dead delete`. Asks before
+    it touches more than one; an id that nobody knows stops the whole act.
+    """
+    target, ids = split_ids(words)
+    if not ids:
+        raise click.UsageError("name the messages by their ids; without TENURE_URL, after TARGET")
+    app = find(target)
+    records = run(app, lambda app: _records(app, ids))
+    open_ = [record for record in records if not record.is_finished]
+    if len(open_) > 1 and not yes:
+        states = Counter(_state(record.state) for record in open_)
+        kinds = ", ".join(f"{number} {state}" for state, number in states.most_common())
+        many = plural(len(open_), "message")
+        click.echo(f"Will cancel {many}: {kinds}", err=as_json)
+        ask(f"Cancel {len(open_)}?", would=f"{many} would be cancelled")
+    answers = run_cancel(app, [record.id for record in records], quiet=as_json)
+    if as_json:
+        say_json({"messages": [_as_json(record, answers[record.id]) for record in records]})
+    else:
+        for record in records:
+            click.echo(f"{record.id}: {_told(record, answers[record.id])}")
+    late = [record for record in records if answers[record.id] is None]
+    if late:
+        stayed = "it had ended before and stayed as it was" if len(late) == 1 else "they had ended before and stayed so"
+        raise NotCancelled(f"{len(records) - len(late)} cancelled, {len(late)} not: {stayed}")
+
+
+def run_cancel(app: Tenure, ids: Sequence[str], *, quiet: bool) -> dict[str, MessageState | None]:
+    """Cancel in batches; the state in which each was met."""
+    answers: dict[str, MessageState | None] = {}
+
+    async def work(app: Tenure) -> None:
+        operate = operator(app)
+
+        async def act(batch: Sequence[str]) -> list[str]:
+            met: list[Cancelled] = await operate.cancel(batch)
+            answers.update({one.id: one.was for one in met})
+            return [one.id for one in met if one.was is not None]
+
+        await in_batches(app, ids, act, told=told)
+
+    with Meter("cancelled", len(ids), quiet=quiet).running() as told:
+        run(app, work)
+    return answers
+
+
+async def _records(app: Tenure, ids: Sequence[str]) -> list[Record]:
+    """As they are before; raises `MessageNotFound` before anything is touched."""
+    records = {}
+    for id in ids:
+        record = await app.record(id)
+        if record is None:
+            raise MessageNotFound(
+                f"no message {id} is known here: it was never sent to this place, or its record has expired; "
+                "nothing was changed"
+            )
+        records[record.id] = record
+    return list(records.values())
+
+
+def _state(state: MessageState) -> str:
+    return "running" if state is MessageState.LEASED else state.value
+
+
+def _as_json(record: Record, was: MessageState | None) -> dict[str, object]:
+    owner = record.owner if was is MessageState.LEASED else None
+    return {"id": record.id, "cancelled": was is not None, "was": was or record.state, "owner": owner}
+
+
+def _told(record: Record, was: MessageState | None) -> str:
+    if was is MessageState.LEASED:
+        return f"cancelled; it was running{f' on {record.owner}' if record.owner else ''}: {_RUNNING}"
+    if was is not None:
+        return f"cancelled; it was {was} and will not run"
+    if record.state is MessageState.DEAD:
+        return "not cancelled: it is dead; tenure dead delete removes it"
+    if record.is_finished:
+        return f"not cancelled: it is {record.state} already"
+    return "not cancelled: it ended a moment ago"

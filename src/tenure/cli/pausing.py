@@ -1,0 +1,114 @@
+"""`tenure pause` and `tenure resume`: let workers lease nothing from a queue, and let them again."""
+
+from collections.abc import Sequence
+
+import click
+
+from tenure.app import Tenure
+from tenure.broker import Depth
+from tenure.cli.acting import operator
+from tenure.cli.asking import ask, yes_option
+from tenure.cli.failing import UnknownQueue
+from tenure.cli.naming import check_known, full_name, paused, since
+from tenure.cli.output import plural, say_json
+from tenure.cli.target import find, json_option, run, split
+from tenure.notice import Pause
+
+
+@click.command(short_help="Let workers lease nothing from a queue.")
+@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE...")
+@click.option("--yes", "-y", is_flag=True, help="Also a queue that nobody knows yet.")
+@json_option
+def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
+    """Let workers lease nothing from a queue, until somebody resumes it.
+
+    Workers look once a second. What they run goes on to its end; sending works as ever, and what is sent waits.
+    A queue that nobody knows is most likely mistyped, and is paused only with --yes.
+    """
+    target, queues = _words(words)
+    app = find(target)
+    names = [full_name(app, queue) for queue in queues]
+    if not yes:
+        run(app, lambda app: check_known(app, names, consequence="Nothing was paused; --yes pauses it all the same"))
+    changed, depths, before = run(app, lambda app: _pause(app, names))
+    if as_json:
+        say_json({"queues": [{"queue": name, "changed": changed[name]} for name in names]})
+        return
+    for name in names:
+        click.echo(_paused(depths[name], before.get(name), app.clock.wall()))
+
+
+@click.command(short_help="Let workers lease from a paused queue again.")
+@click.argument("words", nargs=-1, metavar="[TARGET] [QUEUE]...")
+@click.option("--all", "everything", is_flag=True, help="Every queue that is paused.")
+@yes_option
+@json_option
+def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool) -> None:
+    """Let workers lease from a paused queue again; they notice within a second or so.
+
+    Asks before it resumes more than one queue by --all.
+    """
+    target, queues = split(words)
+    if bool(queues) == everything:
+        raise click.UsageError("name queues, or give --all" if not queues else "name queues, or give --all, not both")
+    app = find(target)
+    before = {pause.queue: pause for pause in run(app, paused)}
+    names = sorted(before) if everything else [full_name(app, queue) for queue in dict.fromkeys(queues)]
+    if everything and len(names) > 1 and not yes:
+        click.echo(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", err=as_json)
+        ask(f"Resume {len(names)}?", would=f"{plural(len(names), 'queue')} would be resumed")
+    missing = [name for name in names if name not in before]
+    if missing:
+        run(app, lambda app: _check_resumable(app, missing, sorted(before)))
+    changed = run(app, lambda app: _resume(app, names))
+    if as_json:
+        say_json({"queues": [{"queue": name, "changed": changed[name]} for name in names]})
+        return
+    for name in names:
+        click.echo(_resumed(name, before.get(name), app.clock.wall()))
+    if not names:
+        click.echo("No queue is paused.")
+
+
+def _words(words: tuple[str, ...]) -> tuple[str | None, list[str]]:
+    target, queues = split(words)
+    if not queues:
+        raise click.UsageError("name the queues; without TENURE_URL, after TARGET")
+    return target, list(dict.fromkeys(queues))
+
+
+async def _pause(app: Tenure, names: Sequence[str]) -> tuple[dict[str, bool], dict[str, Depth], dict[str, Pause]]:
+    before = {one.queue: one for one in await paused(app)}
+    operate = operator(app)
+    changed = {name: await operate.pause(name) for name in names}
+    depths = {depth.queue: depth for depth in await app.broker.depth(names)}
+    return changed, depths, before
+
+
+async def _resume(app: Tenure, names: Sequence[str]) -> dict[str, bool]:
+    operate = operator(app)
+    return {name: await operate.resume(name) for name in names}
+
+
+async def _check_resumable(app: Tenure, names: Sequence[str], are_paused: Sequence[str]) -> None:
+    """A queue that is known but runs is no mistake; one that nobody knows is."""
+    try:
+        await check_known(app, names, consequence="Nothing was resumed")
+    except UnknownQueue as error:
+        if are_paused:
+            error.add_note(f"paused: {', '.join(are_paused)}")
+        raise
+
+
+def _paused(depth: Depth, before: Pause | None, wall: float) -> str:
+    if before is not None:
+        return f"{depth.queue}: it was paused before, {since(before, wall)}"
+    waiting = sum(number or 0 for number in (depth.ready, depth.delayed))
+    goes_on = (
+        f"; {plural(depth.leased, 'message')} of it {'runs' if depth.leased == 1 else 'run'} on" if depth.leased else ""
+    )
+    return f"{depth.queue}: paused; {plural(waiting, 'message')} will wait{goes_on}"
+
+
+def _resumed(name: str, before: Pause | None, wall: float) -> str:
+    return f"{name}: it was not paused" if before is None else f"{name}: resumed; it was paused {since(before, wall)}"

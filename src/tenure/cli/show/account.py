@@ -1,0 +1,125 @@
+"""The sentences of the account: what happened, why, and where the message is now. Drawn by `telling.py`."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+
+from tenure.cli.duration import countdown, exact, spoken
+from tenure.cli.naming import since
+from tenure.cli.show.fetching import Found
+from tenure.cli.show.life import Step
+from tenure.message import MessageState
+from tenure.record import Progress
+from tenure.verdict import Reason
+
+#: Without --full: so many lines of each traceback's end.
+_TRACEBACK_LINES = 6
+
+
+def sentence(step: Step) -> str:
+    """What happened, in a line; the table has its time and its name already."""
+    tell = _SENTENCES.get(step.what, _other)
+    return tell(step)
+
+
+def _run(step: Step) -> str:
+    """Which run it was, how long it took, when it comes again, and where it was."""
+    took = "" if step.seconds is None else f" after {exact(step.seconds)}"
+    again = "" if step.after_seconds is None else f", again in {exact(step.after_seconds)}"
+    on = f", on {step.owner}" if step.owner else ""
+    return f"{'a run' if step.attempt is None else f'attempt {step.attempt}'}{took}{again}{on}"
+
+
+def _again(step: Step) -> str:
+    return "" if step.after_seconds is None else f"; lent again in {exact(step.after_seconds)}"
+
+
+def _holder(step: Step) -> str:
+    return step.owner or "its worker"
+
+
+def _noticed(step: Step) -> str:
+    return "" if step.noticed_at is None else f"; it noticed {exact(step.noticed_at - step.at)} later"
+
+
+def _cancelled(step: Step) -> str:
+    running = f"it was running on {step.owner}{_noticed(step)}" if step.owner else ""
+    return ", ".join(part for part in (step.act, f"by {step.by}" if step.by else "", running) if part)
+
+
+def _other(step: Step) -> str:
+    parts = [step.owner] if step.owner else []
+    return ", ".join(parts + [f"{name} {value}" for name, value in step.data.items()])
+
+
+_TRIGGERS = {"scheduler": "a sweep", "liveness": "whoever found its worker gone", "cli": "tenure sweep"}
+
+_SENTENCES: dict[str, Callable[[Step], str]] = {
+    "sent": lambda step: f"by schedule {step.act}" if step.act else "",
+    "completed": lambda step: _run(step) if step.owner or step.attempt is not None else "",
+    "failed": _run,
+    "crashed": lambda step: f"{_holder(step)} died while holding it",
+    "lost": lambda step: f"{_holder(step)} let its lease end: how that run ended is unknown{_noticed(step)}",
+    "given_back": lambda step: f"by {_holder(step)}, uncounted{_again(step)}",
+    "returned": lambda step: f"to its queue, by {_TRIGGERS.get(step.triggered_by or '', 'a sweep')}",
+    "dead": lambda step: "" if step.attempt is None else _run(step),
+    "redriven": lambda step: f"by {step.by}" if step.by else "",
+    "cancelled": _cancelled,
+    "duplicate": lambda step: f"known as done: {_holder(step)} only deleted it",
+    "lease_lost": lambda step: f"{_holder(step)} noticed, and settled nothing",
+    "ticked": lambda step: f"stands for another tick of schedule {step.act}",
+}
+
+
+def below(step: Step, shown: str, *, full: bool) -> Iterator[str]:
+    """Why, and where in the code."""
+    if step.reason is None:
+        return
+    yield _why(step.reason)
+    traceback = step.reason.traceback.rstrip()
+    if not traceback:
+        return
+    if step.reason.traceback == shown:
+        if step.what != "dead":  # whose traceback is always that of its last failure
+            yield "(the same traceback as before)"
+        return
+    lines = traceback.splitlines()
+    if full or len(lines) <= _TRACEBACK_LINES:
+        yield textwrap.indent(traceback, "  ")
+        return
+    yield textwrap.indent("\n".join(["…", *lines[-_TRACEBACK_LINES:]]), "  ")
+
+
+def _why(reason: Reason) -> str:
+    text = reason.text.rstrip()
+    return f"{reason.code}: {text}" if text else reason.code
+
+
+# -- where it is now -------------------------------------------------------------------------------
+
+
+def now(found: Found, wall: float) -> str:
+    """Where it is, and what it waits for."""
+    record, pause = found.record, found.pause
+    stopped = "" if pause is None else f"; its queue is paused {since(pause, wall)}"
+    match record.state:
+        case MessageState.READY:
+            return f"waits for a worker{stopped}"
+        case MessageState.DELAYED:
+            return f"due in {spoken(record.due_in)}{stopped}"
+        case MessageState.LEASED:
+            left = "" if record.deadline_in is None else f", lease {_lease(record.deadline_in)}"
+            return f"attempt {record.attempt} on {record.owner or 'an unknown worker'}{left}{_far(record.progress)}"
+        case MessageState.DEAD:
+            return "until somebody redrives or deletes it"
+    return f"for {spoken(wall - record.finished_at)}" if record.finished_at is not None else ""
+
+
+def _lease(seconds: float) -> str:
+    return countdown(seconds).lower() if seconds < 0 else f"ends in {countdown(seconds)}"
+
+
+def _far(progress: Progress | None) -> str:
+    if progress is None:
+        return ""
+    parts = [] if progress.fraction is None else [f"{progress.fraction:.0%}"]
+    return f"\n{' '.join([*parts, progress.note])}".rstrip()

@@ -1,0 +1,30 @@
+"""`tenure show`, and `tenure dead show`, which is the same."""
+
+import click
+
+from tenure.cli.output import console, say_json
+from tenure.cli.show.document import document
+from tenure.cli.show.fetching import fetch
+from tenure.cli.show.telling import tell
+from tenure.cli.target import find, json_option, run, split_ids
+
+
+@click.command(short_help="Show the whole life of one message.")
+@click.argument("words", nargs=-1, metavar="[TARGET] ID")
+@click.option("--full", is_flag=True, help="Shorten neither payload, result nor tracebacks.")
+@json_option
+def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
+    """Show the whole life of one message, in whatever state it is.
+
+    What happened to it in the order of time: when it was sent, how each run ended and why, who redrove or cancelled
+    it; where it is now; its payload, and its result. The journal keeps how long runs took for a week.
+    """
+    target, rest = split_ids(words)
+    if len(rest) != 1:
+        raise click.UsageError("name one message by its id; without TENURE_URL, after TARGET")
+    app = find(target)
+    found = run(app, lambda app: fetch(app, rest[0]))
+    if as_json:
+        say_json(document(found))
+    else:
+        tell(console(), found, app.clock.wall(), full=full)

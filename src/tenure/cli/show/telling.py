@@ -1,0 +1,186 @@
+"""The life of a message, told to people: who it is, what happened when, where it is now, what it carries."""
+
+import textwrap
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tenure.cli.duration import exact, spoken
+from tenure.cli.moment import local
+from tenure.cli.output import STATE_STYLES
+from tenure.cli.show.account import below, now, sentence
+from tenure.cli.show.fetching import Found
+from tenure.cli.show.life import Step
+from tenure.message import DEFAULT_PRIORITY, MessageState
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+#: Without --full: so many lines of a payload or a result.
+_PAYLOAD_LINES = 20
+_INDENT = 4
+
+_STYLES = {
+    "sent": "cyan", "completed": "green", "failed": "yellow", "crashed": "yellow", "lost": "yellow",
+    "returned": "yellow", "lease_lost": "yellow", "late_settle": "yellow", "dead": "red", "redriven": "cyan",
+    "cancelled": "dim", "duplicate": "dim",
+}  # fmt: skip
+
+
+def tell(out: "Console", found: Found, wall: float, *, full: bool) -> None:
+    """Everything, on a console."""
+    _tell_who(out, found)
+    _tell_life(out, found, wall, full=full)
+    _tell_payload(out, found, full=full)
+    if found.record.result is not None:
+        _tell_json(out, "result", found.record.result or b"null", full=full)
+
+
+def _tell_who(out: "Console", found: Found) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    record = found.record
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(overflow="fold")
+    rows.add_row("message", Text(record.id, style="bold"))
+    rows.add_row("task", Text(record.task or "– (its envelope cannot be read)"))
+    rows.add_row("queue", Text(record.queue))
+    for name, value in _about(found).items():
+        rows.add_row(name, Text(value))
+    out.print(rows)
+
+
+def _about(found: Found) -> dict[str, str]:
+    """What the sender decided, as far as it is still known, and is not what everybody gets."""
+    message = None if found.seen is None else found.seen.message
+    counters = found.record.counters
+    about: dict[str, str | None] = {}
+    if message is not None:
+        overrides = message.overrides
+        about = {
+            "client": message.client,
+            "priority": None if message.priority == DEFAULT_PRIORITY else str(message.priority),
+            "key": message.key,
+            "unique": _unique(message.unique),
+            "correlation": message.correlation_id,
+            "parent": message.parent_id,
+            "expires": None if message.expires_at is None else local(message.expires_at),
+            "lease": None if overrides.lease_seconds is None else spoken(overrides.lease_seconds),
+            "attempts": None if overrides.max_attempts is None else f"at most {overrides.max_attempts}",
+            "max hold": None if overrides.max_hold_seconds is None else spoken(overrides.max_hold_seconds),
+            "redriven": f"{message.generation}×" if message.generation else None,
+        }
+        about |= {f"header {name}": value for name, value in message.headers.items()}
+    about["counters"] = (
+        f"delivered {counters.deliveries}×, failed {counters.attempts}×, crashed {counters.crashes}×, "
+        f"lost {counters.lost}×"
+    )
+    return {name: value for name, value in about.items() if value is not None}
+
+
+def _unique(unique: str | None) -> str | None:
+    """As it was asked for: a word, or one message a payload."""
+    if unique is None:
+        return None
+    return "by its payload" if unique.startswith("payload:") else unique.removeprefix("word:")
+
+
+# -- what happened ---------------------------------------------------------------------------------
+
+
+def _tell_life(out: "Console", found: Found, wall: float, *, full: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    line = _Line(found)
+    first = found.steps[0].at if found.steps else wall
+    day, shown = "", ""
+    out.print()
+    for step in found.steps:
+        moment = datetime.fromtimestamp(step.at).astimezone()
+        if f"{moment:%Y-%m-%d}" != day:
+            day = f"{moment:%Y-%m-%d}"
+            out.print(Text(f"{day} {'UTC' if not moment.utcoffset() else f'UTC{moment:%z}'}", style="dim"))
+        since = f"+{exact(step.at - first)}" if step.what != "sent" else ""
+        what = Text(_word(step), style=_STYLES.get(step.what, ""))
+        out.print(line(f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03}", since, what, sentence(step)))
+        # Below and not beside: a traceback in a narrow column is read by nobody.
+        for why in below(step, shown, full=full):
+            out.print(Padding(Text(why), (0, 0, 0, _INDENT)))
+        shown = step.reason.traceback if step.reason is not None and step.reason.traceback else shown
+    state = found.record.state
+    out.print(line("now", "", Text(state, style=STATE_STYLES[state]), now(found, wall)))
+
+
+class _Line:
+    """One line of the account; all of them have the same columns."""
+
+    def __init__(self, found: Found) -> None:
+        first = found.steps[0].at if found.steps else 0.0
+        self._since = max((len(exact(step.at - first)) + 1 for step in found.steps), default=0)
+        self._what = max(len(word) for word in (found.record.state, *map(_word, found.steps)))
+
+    def __call__(self, time: str, since: str, what: "Text", text: str) -> "Table":
+        from rich.table import Table
+        from rich.text import Text
+
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=len("00:00:00.000"), style="dim" if since or time != "now" else "bold")
+        row.add_column(width=self._since, style="dim", justify="right")
+        row.add_column(width=self._what)
+        row.add_column(overflow="fold")
+        row.add_row(time, since, what, Text(text))
+        return row
+
+
+def _word(step: Step) -> str:
+    return step.what.replace("_", " ")
+
+
+# -- what it carries -------------------------------------------------------------------------------
+
+
+def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
+    seen = found.seen
+    if seen is None:
+        gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
+        why = f"not kept once a message is {found.record.state}" if gone else "this broker cannot show it"
+        out.print(f"\n[bold]payload[/]  [dim]{why}[/]")
+    elif seen.message is None:
+        raw = seen.browsed.envelope
+        out.print(f"\n[bold]raw bytes[/]  [dim]{len(raw):,}, which are no envelope[/]")
+        _indented(out, f"{seen.unreadable}\n{raw!r}", full=full)
+    else:
+        _tell_json(out, "payload", bytes(seen.message.body), full=full)
+
+
+def _tell_json(out: "Console", name: str, raw: bytes, *, full: bool) -> None:
+    out.print(f"\n[bold]{name}[/]")
+    _indented(out, msgspec.json.format(raw, indent=2).decode(), full=full)
+
+
+def _indented(out: "Console", text: str, *, full: bool) -> None:
+    from rich.text import Text
+
+    lines = text.rstrip().splitlines()
+    longest = _PAYLOAD_LINES * out.width
+    cut = lines if full else _cut(lines[:_PAYLOAD_LINES], longest)
+    out.print(Text(textwrap.indent("\n".join(cut), "  ")))
+    if cut != lines:
+        out.print(f"  [dim]… {len(text):,} characters in {len(lines):,} lines; --full shows all[/]")
+
+
+def _cut(lines: list[str], longest: int) -> list[str]:
+    """At most so many characters: one line can be a megabyte."""
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line[:longest])
+        longest -= len(line)
+        if longest <= 0:
+            break
+    return kept

@@ -1,0 +1,89 @@
+"""`tenure submit --wait`: the message's id at once, what it is doing while one looks, and its result.
+
+Nothing here touches the message: whoever stops waiting only stops waiting.
+"""
+
+import asyncio
+import contextlib
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from typing import Any
+
+import click
+import msgspec
+
+from tenure.app import Tenure
+from tenure.cli.duration import spoken
+from tenure.cli.naming import is_served
+from tenure.errors import TaskFailed
+from tenure.handle import Handle
+from tenure.message import MessageState
+from tenure.record import Record
+
+_LOOK_SECONDS = 0.5
+
+
+class Waited(msgspec.Struct, frozen=True):
+    """What was sent, and the result as JSON where it was waited for."""
+
+    id: str
+    duplicate: bool
+    result: bytes | None = None
+
+
+async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool) -> Waited:
+    """The result; raises as `Handle.result` does."""
+    if not quiet:
+        click.echo(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
+    record = await handle.status()
+    if not record.is_finished and not await is_served(app, record.queue):
+        click.echo(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
+    async with _watching(handle, quiet=quiet):
+        result = await app.handle(handle.id).result(None if seconds == float("inf") else seconds)
+    return Waited(handle.id, handle.duplicate, msgspec.json.encode(result))
+
+
+def say_failure(error: TaskFailed) -> None:
+    """The worker's traceback, above the line that says what failed."""
+    if error.remote_traceback:
+        click.echo(f"in the worker:\n{textwrap.indent(error.remote_traceback.rstrip(), '  ')}", err=True)
+
+
+@contextlib.asynccontextmanager
+async def _watching(handle: Handle[Any], *, quiet: bool) -> AsyncIterator[None]:
+    """Where somebody looks: what the message is doing."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.status import Status
+
+    with Status("waiting", console=Console(stderr=True)) as status:
+        watcher = asyncio.get_running_loop().create_task(_watch(handle, status))
+        try:
+            yield
+        finally:
+            watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watcher
+
+
+async def _watch(handle: Handle[Any], status: Any) -> None:
+    while True:
+        status.update(doing(await handle.status()))
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def doing(record: Record) -> str:
+    """What a message does now, in a few words."""
+    match record.state:
+        case MessageState.LEASED:
+            progress = record.progress
+            far = "" if progress is None or progress.fraction is None else f", {progress.fraction:.0%}"
+            note = "" if progress is None or not progress.note else f", {progress.note}"
+            return f"attempt {record.attempt} on {record.owner or 'a worker'}{far}{note}"
+        case MessageState.DELAYED:
+            why = "" if record.reason is None else f" ({record.reason.code})"
+            return f"due in {spoken(record.due_in)}{why}"
+    return f"{record.state}"

@@ -1,0 +1,104 @@
+"""What a worker process logs: lines for people, or one JSON object a line."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenure import Tenure
+from tenure.cli import logs
+from tenure.context import Context
+from tenure.lease import Lease
+from tenure.message import Counters, Message
+from tenure.runtime import reporting
+from tenure.runtime.delivery import Delivery
+from tenure.settlement import Outcome, Settlement
+from tenure.task import Task
+from tenure.verdict import Reason, Retried
+
+MESSAGE = Message(id="m1", queue="mail", task="deliver", body=msgspec.Raw(b"{}"))
+
+
+async def _deliver() -> None: ...
+
+
+TASK: Task[..., Any] = Tenure("memory://").task(name="deliver", max_attempts=5)(_deliver)
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
+    """What went to standard error so far; logging is as before afterwards."""
+    root, tenure = logging.getLogger(), logging.getLogger("tenure")
+    handlers, levels = root.handlers[:], (root.level, tenure.level)
+    root.handlers[:] = []  # pytest's own: `install` would close them
+    yield lambda: capsys.readouterr().err
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    tenure.setLevel(levels[1])
+
+
+def fail() -> None:
+    delivery = Delivery(Lease("m1", "mail", b"", "w/1", 7, 7, 30.0, 0.0, Counters(attempts=1)))
+    delivery.message, delivery.task = MESSAGE, TASK
+    delivery.verdict = Retried(8.0, Reason("error", "ValueError: no such image", "Traceback:\n  line 3\n"))
+    reporting.log(delivery, Settlement(Outcome.RETURNED))
+
+
+def test_a_failure_in_text_is_one_line_and_its_traceback(said: Callable[[], str]) -> None:
+    logs.install("text", verbose=False)
+    fail()
+    line, *traceback = said().splitlines()
+    assert line.endswith(
+        "WARNING tenure.worker  deliver m1 (attempt 2 of 5): ValueError: no such image; again in 8.0 s"
+    ), "what the line says is not said again behind it"
+    assert traceback == ["Traceback:", "  line 3"]
+
+
+def test_a_failure_in_json_is_one_object_with_everything_in_its_place(said: Callable[[], str]) -> None:
+    logs.install("json", verbose=False)
+    fail()
+    (line,) = said().splitlines()
+    entry = msgspec.json.decode(line)
+    del entry["at"]
+    assert entry == {
+        "level": "warning",
+        "logger": "tenure.worker",
+        "message": "deliver m1 (attempt 2 of 5): ValueError: no such image; again in 8.0 s",
+        "task": "deliver",
+        "message_id": "m1",
+        "attempt": 2,
+        "code": "error",
+        "next": "again in 8.0 s",
+        "traceback": "Traceback:\n  line 3",
+    }
+
+
+def say() -> None:
+    context = Context(MESSAGE, 2, 7, None, None)  # type: ignore[arg-type]
+    context.log.info("halfway")
+
+
+def test_what_a_handler_says_names_its_message_in_text(said: Callable[[], str]) -> None:
+    logs.install("text", verbose=False)
+    say()
+    assert said().endswith("INFO    tenure.task  halfway [task=deliver message_id=m1 attempt=2]\n")
+
+
+def test_what_a_handler_says_names_its_message_in_json(said: Callable[[], str]) -> None:
+    logs.install("json", verbose=False)
+    say()
+    entry = msgspec.json.decode(said())
+    assert (entry["message"], entry["task"], entry["message_id"], entry["attempt"]) == ("halfway", "deliver", "m1", 2)
+
+
+def test_an_error_that_is_logged_as_such_has_its_traceback_in_json(said: Callable[[], str]) -> None:
+    logs.install("json", verbose=False)
+    try:
+        raise ValueError("x")  # noqa: TRY301 - it needs a traceback
+    except ValueError:
+        logging.getLogger("jobs").exception("it failed")
+    entry = msgspec.json.decode(said())
+    assert entry["message"] == "it failed"
+    assert entry["traceback"].endswith("ValueError: x")

@@ -1,0 +1,100 @@
+"""Schedules: from the code, from the store, and what is only in one of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure import Tenure
+from tenure.event import EventKind
+from tenure.notice import Tick
+
+from .conftest import URL, Run, answer, events, there
+
+CODE = """
+app.schedule(nap.bind(1.0), every=60, name="often")
+app.schedule(resize.bind("a.png"), cron="30 3 * * MON-FRI", timezone="Europe/Berlin", name="nightly")
+"""
+
+
+@pytest.fixture(autouse=True)
+def code(folder: Path) -> None:
+    """Two schedules in the app."""
+    (folder / "jobs.py").write_text((folder / "jobs.py").read_text() + CODE)
+
+
+def _tick(name: str, *, ago: float, message_id: str = "", next_in: float = 60.0) -> None:
+    async def tick(app: Tenure) -> bool:
+        now = app.clock.wall()
+        return await app.state.board.tick(
+            Tick(schedule=name, at=now - ago, message_id=message_id, spec="every 1 min", task="nap", queue="slow",
+                 next_at=now + next_in)
+        )  # fmt: skip
+
+    assert there(tick)
+
+
+def _rows(tenure: Run, target: str) -> dict[str, dict[str, object]]:
+    return {row["name"]: row for row in answer(tenure("schedules", target, "--json"))["schedules"]}
+
+
+def test_a_schedule_that_never_ticked_is_told_from_the_code(tenure: Run) -> None:
+    rows = _rows(tenure, "jobs:app")
+    assert list(rows) == ["nightly", "often"]
+    nightly = rows["nightly"]
+    assert (nightly["spec"], nightly["task"], nightly["queue"]) == (
+        "30 3 * * MON-FRI Europe/Berlin", "resize", "default-tasks",
+    )  # fmt: skip
+    assert (nightly["in_app"], nightly["last_at"], nightly["message_id"]) == (True, None, None)
+    shown = tenure("schedules", "jobs:app").stdout
+    assert "never" in shown
+    assert "in 3" in shown or "in 4" in shown or "in 5" in shown or " s" in shown
+
+
+def test_a_tick_shows_what_became_of_its_message(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "m")
+    _tick("often", ago=30, message_id="m")
+    row = _rows(tenure, "jobs:app")["often"]
+    assert (row["message_id"], row["message_state"]) == ("m", "ready")
+    line = next(line for line in tenure("schedules", "jobs:app").stdout.splitlines() if line.startswith("often"))
+    assert "30 s ago" in line
+    assert "ready" in line
+    _tick("often", ago=1, message_id="gone")
+    assert "forgotten" in tenure("schedules", "jobs:app").stdout
+
+
+def test_a_tick_without_a_message_says_that_none_was_sent(tenure: Run) -> None:
+    _tick("often", ago=1)
+    assert "none sent" in tenure("schedules", "jobs:app").stdout
+
+
+def test_a_schedule_whose_moment_has_passed_is_overdue(tenure: Run) -> None:
+    _tick("often", ago=600, next_in=-540)
+    for target in ("jobs:app", URL):
+        assert "overdue " in tenure("schedules", target).stdout
+
+
+def test_what_only_the_store_knows_is_said_to_be_not_in_this_app(tenure: Run) -> None:
+    _tick("old", ago=30)
+    line = next(line for line in tenure("schedules", "jobs:app").stdout.splitlines() if line.startswith("old"))
+    assert "not in this app" in line
+    assert _rows(tenure, "jobs:app")["old"]["in_app"] is False
+    # A URL has no code, so nothing can be missing in it.
+    assert _rows(tenure, URL)["old"]["in_app"] is None
+    assert "not in this app" not in tenure("schedules", URL).stdout
+
+
+def test_a_schedule_is_forgotten_and_that_is_recorded(tenure: Run) -> None:
+    _tick("old", ago=30)
+    result = tenure("schedules", "jobs:app", "--forget", "odl")
+    assert result.exit_code == 2
+    assert "error[unknown_schedule]: nothing was forgotten" in result.stderr
+    _tick("often", ago=30)
+    assert tenure("schedules", "jobs:app", "--forget", "old").stdout == "Forgotten: old\n"
+    assert "begins anew" in tenure("schedules", "jobs:app", "--forget", "often").stdout
+    assert [event.data["schedule"] for event in events() if event.kind is EventKind.FORGOTTEN] == ["old", "often"]
+    assert _rows(tenure, URL) == {}
+
+
+def test_no_schedules_at_all_are_said(tenure: Run) -> None:
+    tenure("queues", "jobs:app")
+    assert tenure("schedules", URL).stdout == "No schedules are known here.\n"

@@ -1,0 +1,157 @@
+"""`tenure show`: the whole life of one message, in every state."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tenure import Tenure
+from tenure.lease import LeaseRequest
+from tenure.record import Progress
+
+from .conftest import URL, Run, answer, there, worked
+
+
+def _sent(tenure: Run, id: str, *options: str, image: str = "a.png") -> None:
+    assert tenure("submit", "jobs:app", "resize", f'{{"image": "{image}"}}', "--id", id, *options).exit_code == 0
+
+
+def _shown(tenure: Run, *words: str) -> str:
+    result = tenure("show", URL, *words)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def _words(line: str) -> str:
+    return " ".join(line.split())
+
+
+def test_a_message_that_waits_shows_what_its_sender_decided(tenure: Run) -> None:
+    _sent(tenure, "a", "--priority", "9", "--key", "k", "--unique", "u", "--header", "x=y", "--correlation-id", "c",
+          "--lease", "1m", "--max-attempts", "7", "--expires", "1h")  # fmt: skip
+    shown = _shown(tenure, "a")
+    lines = [_words(line) for line in shown.splitlines()]
+    for line in ("message a", "task resize", "queue default-tasks", "priority 9", "key k", "unique u", "header x y",
+                 "correlation c", "lease 60 s", "attempts at most 7", "now ready waits for a worker"):  # fmt: skip
+        assert line in lines
+    assert '"image": "a.png"' in shown
+
+
+def test_a_delayed_message_says_when_it_is_due_and_that_its_queue_is_paused(tenure: Run) -> None:
+    _sent(tenure, "a", "--delay", "1h")
+    tenure("pause", URL, "default-tasks")
+    last = _words(_shown(tenure, "a"))
+    assert re.search(r"now delayed due in (60|59) min; its queue is paused for \d+\.\d s by \S+@", last)
+
+
+def test_a_running_message_says_where_how_far_and_for_how_long(tenure: Run) -> None:
+    _sent(tenure, "a")
+
+    async def hold(app: Tenure) -> None:
+        (lease,) = await app.broker.lease(LeaseRequest("me", "1", ("default-tasks",), 1, 30.0))
+        assert await app.state.records.progress([(lease, Progress(0.4, "half-way, nearly"))]) == [True]
+
+    there(hold)
+    shown = _words(_shown(tenure, "a"))
+    assert "now leased attempt 1 on me, lease ends in 30 s 40% half-way, nearly" in shown
+
+
+def test_a_completed_message_shows_its_run_and_its_result(tenure: Run) -> None:
+    _sent(tenure, "a")
+    worked("a")
+    shown = _words(_shown(tenure, "a"))
+    assert "completed attempt 1 after " in shown
+    assert ", on w/" in shown
+    assert "payload not kept once a message is completed" in shown
+    assert 'result "a.png"' in shown
+    document = answer(tenure("show", URL, "a", "--json"))
+    assert (document["state"], document["result"]) == ("completed", "a.png")
+    assert [step["what"] for step in document["life"]] == ["sent", "completed"]
+
+
+def test_a_dead_message_tells_why_with_a_short_traceback(tenure: Run) -> None:
+    _sent(tenure, "a", image="broken")
+    worked("a")
+    shown = _shown(tenure, "a")
+    assert "rejected: ValueError: no such image" in shown
+    assert 'raise ValueError("no such image")' in shown
+    assert "now dead until somebody redrives or deletes it" in _words(shown)
+    # One run, told once: neither the history nor the journal repeats the other.
+    assert [step["what"] for step in answer(tenure("show", URL, "a", "--json"))["life"]] == ["sent", "dead"]
+
+
+def test_a_life_after_death_is_told_to_its_end(tenure: Run) -> None:
+    _sent(tenure, "a", image="broken")
+    worked("a")
+    tenure("dead", "redrive", URL, "a")
+    tenure("cancel", URL, "a")
+    life = answer(tenure("show", URL, "a", "--json"))["life"]
+    assert [step["what"] for step in life] == ["sent", "dead", "redriven", "cancelled"]
+    assert "@" in life[2]["by"]
+    assert life[3]["triggered_by"] == "cli"
+    shown = _words(_shown(tenure, "a"))
+    assert f"redriven by {life[2]['by']}" in shown
+    assert f"cancelled by {life[3]['by']}" in shown
+
+
+def test_the_same_traceback_is_not_shown_again(tenure: Run, folder: Path) -> None:
+    source = (folder / "jobs.py").read_text()
+    (folder / "jobs.py").write_text(source.replace(", reject_on=(ValueError,)", "").replace("attempts=2", "attempts=3"))
+    _sent(tenure, "a", image="broken")
+    worked("a")
+    shown = _shown(tenure, "a")
+    assert shown.count("Traceback (most recent call last)") == 1
+    assert shown.count("(the same traceback as before)") == 1
+    assert "again in " in shown
+    assert "max_attempts: gave up after 3 of 3 attempts" in shown
+
+
+def test_a_long_payload_is_shortened_and_says_so(tenure: Run) -> None:
+    long = "[" + ",".join(str(number) for number in range(100)) + "]"
+    tenure("submit", URL, "t", long, "--id", "long", "--create")
+    tenure("submit", URL, "t", f'{{"text": "{"x" * 100_000}"}}', "--id", "wide")
+    shown = _shown(tenure, "long")
+    assert "18" in shown
+    assert "99" not in shown
+    assert "characters in 102 lines; --full shows all" in shown
+    assert "99" in _shown(tenure, "long", "--full")
+    assert len(_shown(tenure, "wide")) < 30_000
+    assert len(_shown(tenure, "wide", "--full")) > 100_000
+
+
+def test_what_cannot_be_read_is_shown_as_bytes(tenure: Run, folder: Path) -> None:
+    _sent(tenure, "a")
+    with closing(sqlite3.connect(folder / "jobs.db")) as db:
+        db.execute("UPDATE message SET envelope = X'00FF00'")
+        db.commit()
+    assert r"b'\x00\xff\x00'" in _shown(tenure, "a")
+    document = answer(tenure("show", URL, "a", "--json"))
+    assert (document["raw"], document["body"]) == ("AP8A", None)
+
+
+async def _nothing() -> None: ...
+
+
+def test_one_of_very_many_is_found(tenure: Run) -> None:
+    async def fill(app: Tenure) -> None:
+        task = app.task(name="t", queue="q")(_nothing)
+        await app.submit_many([task.bind().having(id=f"m{n}") for n in range(2_500)])
+
+    _sent(tenure, "first")
+    there(fill)
+    assert answer(tenure("show", URL, "m2499", "--json"))["body"] == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [([URL, "nobody"], "message_not_found"), ([URL], "usage"), ([URL, "a", "b"], "usage"), ([URL, " "], "bad_argument"),
+     ([URL, "\udcff"], "usage")],
+)  # fmt: skip
+def test_a_bad_id_has_its_code(tenure: Run, words: list[str], code: str) -> None:
+    _sent(tenure, "a")
+    for command in (["show"], ["dead", "show"]):
+        result = tenure(*command, *words)
+        assert result.exit_code == 2
+        assert f"error[{code}]: " in result.stderr

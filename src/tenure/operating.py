@@ -10,9 +10,11 @@ unrecorded. Used by `Handle.cancel` and by the command line; what can be touched
 one step for each message.
 """
 
+import asyncio
 import getpass
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +24,8 @@ from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.notice import Pause
 from tenure.state import State
+
+T = TypeVar("T")
 
 #: What `purge` may remove: everything that nobody holds. What runs is cancelled, not purged.
 PURGEABLE = (MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
@@ -47,34 +51,34 @@ class Operator:
 
     async def cancel(self, ids: Sequence[str]) -> list[Cancelled]:
         """Take messages back, also from workers that run them; one answer each, in order."""
-        answers: list[Cancelled] = []
-        for batch in self._batches(ids):
-            met = [*map(Cancelled, batch, await self._broker.cancel(batch))]
-            done = [one for one in met if one.was is not None]
-            running = sum(one.was is MessageState.LEASED for one in done)
-            await self._record(EventKind.CANCELLED, [one.id for one in done], running=running)
-            answers += met
-        return answers
+        return [one for batch in self._batches(ids) for one in await _whole(self._cancel(batch))]
+
+    async def _cancel(self, batch: Sequence[str]) -> list[Cancelled]:
+        met = [*map(Cancelled, batch, await self._broker.cancel(batch))]
+        done = [one for one in met if one.was is not None]
+        running = sum(one.was is MessageState.LEASED for one in done)
+        await self._record(EventKind.CANCELLED, [one.id for one in done], running=running)
+        return met
 
     async def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove what nobody holds; the ids that were removed."""
-        removed: list[str] = []
-        for batch in self._batches(ids):
-            gone = await self._broker.delete(batch)
-            await self._record(EventKind.DELETED, gone)
-            removed += gone
-        return removed
+        return [id for batch in self._batches(ids) for id in await _whole(self._delete(batch, EventKind.DELETED))]
+
+    async def _delete(self, batch: Sequence[str], kind: EventKind, **more: object) -> list[str]:
+        gone = await self._broker.delete(batch)
+        await self._record(kind, gone, **more)
+        return gone
 
     async def redrive(self, ids: Sequence[str]) -> list[str]:
         """Send dead letters back to their queue; the ids that were moved."""
-        moved: list[str] = []
-        for batch in self._batches(ids):
-            back = await self._broker.redrive(batch)
-            await self._record(EventKind.REDRIVEN, back)
-            moved += back
-        return moved
+        return [id for batch in self._batches(ids) for id in await _whole(self._redrive(batch))]
 
-    async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncIterator[int]:
+    async def _redrive(self, batch: Sequence[str]) -> list[str]:
+        back = await self._broker.redrive(batch)
+        await self._record(EventKind.REDRIVEN, back)
+        return back
+
+    async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncGenerator[int, None]:
         """Remove everything in these states from a queue; how many, batch by batch.
 
         What is sent meanwhile may be removed too, or stay.
@@ -83,9 +87,8 @@ class Operator:
             after = 0
             while page := await self._broker.browse(queue, state, limit=self._broker.traits.batch_limit, after=after):
                 after = page[-1].cursor
-                gone = await self._broker.delete([one.id for one in page])
-                await self._record(EventKind.PURGED, gone, queue=queue, state=state.value)
-                yield len(gone)
+                ids = [one.id for one in page]
+                yield len(await _whole(self._delete(ids, EventKind.PURGED, queue=queue, state=state.value)))
 
     async def pause(self, queue: str) -> bool:
         """Ask workers to lease nothing from a queue. False: it was paused already."""
@@ -126,6 +129,18 @@ class Operator:
 
     def _who(self) -> dict[str, object]:
         return {"triggered_by": self._triggered_by, "by": self._by}
+
+
+_under_way: set[asyncio.Future[Any]] = set()
+
+
+async def _whole(act: Coroutine[Any, Any, T]) -> T:
+    """An act and its record, also if whoever asked for it is cancelled in between."""
+    task = asyncio.ensure_future(act)
+    # The loop itself would not keep it alive once nobody waits for it.
+    _under_way.add(task)
+    task.add_done_callback(_under_way.discard)
+    return await asyncio.shield(task)
 
 
 def this_user() -> str:

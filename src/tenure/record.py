@@ -51,6 +51,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
     #: Oldest first, bounded; kept over a redrive.
     history: tuple[Ending, ...] = ()
+    #: The message as it was sent (`envelope.decode` reads it). None: it is finished, or its bytes were not kept.
+    envelope: bytes | None = None
 
     @property
     def attempt(self) -> int:

@@ -1,5 +1,6 @@
 """What people do to messages and queues from outside, and what stays of it."""
 
+import asyncio
 from typing import Any
 
 from tenure.event import EventKind
@@ -88,3 +89,14 @@ async def test_a_pause_is_recorded_once_and_ends_with_resume(harness: Harness) -
 
 def test_somebody_always_has_a_name() -> None:
     assert this_user()
+
+
+async def test_an_act_is_recorded_even_if_whoever_asked_gives_up(harness: Harness) -> None:
+    async with harness:
+        message = await harness.put()
+        asking = asyncio.create_task(operator(harness).cancel([message.id]))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.sleep(1)
+        assert await harness.state_of(message.id) is MessageState.CANCELLED
+        assert [kind for kind, _ in await recorded(harness)] == [EventKind.CANCELLED]

@@ -1,8 +1,7 @@
 """`tenure purge`: remove everything that waits in a queue."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import cast
 
 import click
 
@@ -80,7 +79,7 @@ def _count(depth: Depth, state: MessageState) -> int | None:
 
 async def _purge(app: Tenure, queue: str, states: Sequence[MessageState], told: Callable[[int], None]) -> None:
     with stoppable() as stop:
-        async with aclosing(cast("AsyncGenerator[int]", operator(app).purge(queue, states))) as batches:
+        async with aclosing(operator(app).purge(queue, states)) as batches:
             async for number in batches:
                 told(number)
                 if stop.is_asked:

@@ -99,6 +99,7 @@ def record(store: Store, id: str, now: float) -> Record | None:
         reason=entry.reason,
         progress=entry.progress,
         history=tuple(entry.history),
+        envelope=None if sealed else entry.envelope or None,
     )
 
 

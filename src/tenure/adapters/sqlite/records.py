@@ -93,4 +93,5 @@ def _get(view: View, id: str) -> Record | None:
         reason=_reason.decode(row["reason"]) if row["reason"] else None,
         progress=_progress.decode(row["progress"]) if row["progress"] else None,
         history=tuple(note.decode_history(row["history"])),
+        envelope=row["envelope"],
     )

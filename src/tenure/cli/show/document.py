@@ -9,16 +9,16 @@ from tenure.cli.show.fetching import Found
 
 def document(found: Found) -> dict[str, object]:
     """The record, the message with its body, its life, and whether its queue is paused."""
-    record, seen = found.record, found.seen
+    record, raw = found.record, found.record.envelope
     shown: dict[str, object] = msgspec.to_builtins(record)
     shown["result"] = None if record.result is None else msgspec.Raw(record.result or b"null")
-    shown["body"] = shown["raw"] = shown["message"] = None
-    if seen is not None:
-        raw = seen.browsed.envelope
+    del shown["envelope"]
+    shown["body"] = shown["raw"] = None
+    shown["message"] = found.message
+    if raw is not None:
         # Bytes that are no envelope may be no text either: base64 says exactly what is there.
-        shown["raw"] = base64.b64encode(raw).decode() if seen.message is None else raw.decode()
-        shown["message"] = seen.message
-        shown["body"] = None if seen.message is None else seen.message.body
+        shown["raw"] = base64.b64encode(raw).decode() if found.message is None else raw.decode()
+        shown["body"] = None if found.message is None else found.message.body
     shown["life"] = found.steps
     shown["paused"] = found.pause
     return shown

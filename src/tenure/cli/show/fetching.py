@@ -2,22 +2,17 @@
 
 import msgspec
 
+from tenure import envelope
 from tenure.app import Tenure
-from tenure.broker import Browsed
-from tenure.cli.seen import Seen, read
 from tenure.cli.show.life import Step, life
-from tenure.errors import MessageNotFound
-from tenure.message import MessageState
+from tenure.errors import BodyUndecodable, MessageNotFound
+from tenure.message import Message
 from tenure.notice import Pause
 from tenure.record import Record
 
 #: The clocks of a sender and of the store may differ by this much.
 _SKEW_SECONDS = 60.0
-_PAGE = 2_000
 _MOST_EVENTS = 1_000
-
-#: What still has its bytes.
-_WITH_BODY = (MessageState.DEAD, MessageState.READY, MessageState.DELAYED, MessageState.LEASED)
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +20,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     record: Record
     steps: list[Step]
-    #: With its envelope. None: it is finished, or the broker cannot show it.
-    seen: Seen | None = None
+    #: As it was sent. None: it is finished, or cannot be read.
+    message: Message | None = None
+    #: Why it cannot be read; empty where it can.
+    unreadable: str = ""
     #: Set: nothing of its queue is leased for now.
     pause: Pause | None = None
 
@@ -41,26 +38,21 @@ async def fetch(app: Tenure, id: str) -> Found:
     since = 0.0 if record.sent_at is None else record.sent_at - _SKEW_SECONDS
     stored = await app.state.journal.about(record.id, since=since, limit=_MOST_EVENTS)
     notices = await app.state.board.read()
+    message, unreadable = _read(record.envelope)
     return Found(
         record=record,
         steps=life(record, [one.event for one in stored]),
-        seen=await _seen(app, record),
+        message=message,
+        unreadable=unreadable,
         pause=next((pause for pause in notices.paused if pause.queue == record.queue), None),
     )
 
 
-async def _seen(app: Tenure, record: Record) -> Seen | None:
-    """The message with its bytes; a record has none."""
-    if record.state not in _WITH_BODY or not app.broker.traits.browsable:
-        return None
-    after = 0
-    while page := await app.broker.browse(record.queue, record.state, limit=_PAGE, after=after):
-        found = _in_page(page, record.id)
-        if found is not None:
-            return read(found)
-        after = page[-1].cursor
-    return None  # it moved on between the two looks
-
-
-def _in_page(page: list[Browsed], id: str) -> Browsed | None:
-    return next((one for one in page if one.id == id), None)
+def _read(raw: bytes | None) -> tuple[Message | None, str]:
+    """The message, or why it cannot be read."""
+    if raw is None:
+        return None, ""
+    try:
+        return envelope.decode(raw), ""
+    except BodyUndecodable as error:
+        return None, str(error)

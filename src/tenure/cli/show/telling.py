@@ -57,7 +57,7 @@ def _tell_who(out: "Console", found: Found) -> None:
 
 def _about(found: Found) -> dict[str, str]:
     """What the sender decided, as far as it is still known, and is not what everybody gets."""
-    message = None if found.seen is None else found.seen.message
+    message = found.message
     counters = found.record.counters
     about: dict[str, str | None] = {}
     if message is not None:
@@ -146,17 +146,16 @@ def _word(step: Step) -> str:
 
 
 def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
-    seen = found.seen
-    if seen is None:
+    raw = found.record.envelope
+    if raw is None:
         gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
         why = f"not kept once a message is {found.record.state}" if gone else "this broker cannot show it"
         out.print(f"\n[bold]payload[/]  [dim]{why}[/]")
-    elif seen.message is None:
-        raw = seen.browsed.envelope
+    elif found.message is None:
         out.print(f"\n[bold]raw bytes[/]  [dim]{len(raw):,}, which are no envelope[/]")
-        _indented(out, f"{seen.unreadable}\n{raw!r}", full=full)
+        _indented(out, f"{found.unreadable}\n{raw!r}", full=full)
     else:
-        _tell_json(out, "payload", bytes(seen.message.body), full=full)
+        _tell_json(out, "payload", bytes(found.message.body), full=full)
 
 
 def _tell_json(out: "Console", name: str, raw: bytes, *, full: bool) -> None:

@@ -1,6 +1,7 @@
 """Records: what can be told of a message is true, and only its holder may add to it."""
 
 from tenure.broker import Swept
+from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Progress
@@ -39,6 +40,15 @@ class Records:
             MessageState.DEAD,
             MessageState.COMPLETED,
         ]
+
+    async def test_a_record_has_the_envelope_until_the_message_is_finished(self, harness: Harness) -> None:
+        first, second = await harness.put(), await harness.put(delay_seconds=10.0)
+        for message in (first, second):
+            assert decode((await harness.record(message.id)).envelope or b"") == message
+        await harness.complete(await harness.lease_one(harness.stranger()))
+        await harness.broker.delete([second.id])
+        for message in (first, second):
+            assert (await harness.record(message.id)).envelope is None
 
     async def test_a_record_names_queue_task_and_times(self, harness: Harness) -> None:
         message = await harness.put(queue="print", task="render")

@@ -327,6 +327,7 @@ class Tenure:
             locate=locate_task if reference is None else lambda _task: locate(reference),
             lifespan=self.enter_lifespan,
             schedules=lambda: tuple(self.schedules.values()),
+            client=self.client,
             sinks=sinks,
         )  # fmt: skip
 

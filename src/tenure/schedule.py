@@ -9,7 +9,7 @@ Pure. Made by `app.schedule`; next: `runtime/scheduling.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, cast, get_args
 
 from tenure.call import Call, Options, outgoing
@@ -33,6 +33,10 @@ class Schedule:
     moments: Cron | Every
     missed: Missed
     options: Options
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first tick after a moment that has a time zone, in UTC."""
+        return datetime.fromtimestamp(self.moments.next_after(moment.timestamp()), UTC)
 
 
 def schedule_from(

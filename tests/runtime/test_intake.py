@@ -155,6 +155,18 @@ async def test_what_a_lease_call_under_way_lends_is_let_in_while_stopping(harnes
     assert bench.ids == [message.id], "it would be nobody's"
 
 
+async def test_a_stop_while_a_lease_call_is_under_way_that_lends_nothing_is_not_missed(harness: Harness) -> None:
+    bench = Bench(harness, await harness.owner(), 1)
+    bench.wire.spy = lambda *_: bench.wire.freeze()
+    task = asyncio.create_task(bench.intake.run())
+    await asyncio.sleep(1)
+    bench.intake.stop()
+    bench.wire.spy = lambda *_: None
+    bench.wire.thaw()
+    await asyncio.sleep(IDLE_SECONDS / 10)
+    assert task.done()  # not `wait_for`: its cancelling would end it too
+
+
 async def test_a_broker_that_is_away_is_asked_again(harness: Harness) -> None:
     message = await harness.put()
     async with fetching(harness) as bench:

@@ -95,12 +95,13 @@ def test_the_surplus_comes_back_one_after_the_other_as_its_turns_come() -> None:
     bench = Bench(2)
     for _ in range(2):
         bench.enter()
-    waits = [bench.enter()[1] for _ in range(4)]
-    assert waits == pytest.approx([DEFAULT_SECONDS / 2 * place for place in (1, 2, 3, 4)])
-    bench.clock.now += 1.0
-    assert bench.enter()[1] == pytest.approx(1.5), "two turns have passed"
+    waits = [bench.enter()[1] for _ in range(8)]
+    turn = DEFAULT_SECONDS / 2
+    assert waits == pytest.approx([max(SHORTEST_SECONDS, turn * place) for place in range(1, 9)])
+    bench.clock.now += 2 * turn
+    assert bench.enter()[1] == pytest.approx(7 * turn), "two turns have passed"
     bench.clock.now += 100.0
-    assert bench.enter()[1] == pytest.approx(0.5), "the line is empty by now"
+    assert bench.enter()[1] == pytest.approx(SHORTEST_SECONDS), "the line is empty by now"
 
 
 def test_turns_are_as_far_apart_as_runs_last_here() -> None:

@@ -325,3 +325,8 @@ def test_a_schedule_holds_what_it_was_given() -> None:
 def test_nothing_can_be_changed_afterwards() -> None:
     with pytest.raises(AttributeError):
         cast("Any", make(every=60)).missed = "skip"
+
+
+def test_a_schedule_says_when_it_ticks_next() -> None:
+    schedule = make(cron="0 3 * * *", timezone="Europe/Berlin")
+    assert schedule.next_after(datetime(2026, 7, 1, tzinfo=UTC)) == datetime(2026, 7, 1, 1, tzinfo=UTC)

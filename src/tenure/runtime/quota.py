@@ -15,7 +15,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.task import Task
 
 #: What a run is taken to last before one has ended here.
-DEFAULT_SECONDS = 1.0
+DEFAULT_SECONDS = 0.25
 #: Nobody comes back sooner (a give-back costs more than the wait), and nobody is kept longer.
 SHORTEST_SECONDS = 0.25
 LONGEST_SECONDS = 60.0

@@ -27,7 +27,8 @@ async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_secon
                 await asyncio.wait([*runners, hurry], return_when=asyncio.FIRST_COMPLETED)
     except TimeoutError:
         left = len(handling.running)
-        logger.warning("%d handlers did not finish within the grace; their messages are given back", left)
+        what = "1 handler" if left == 1 else f"{left} handlers"
+        logger.warning("%s did not finish within the grace; what they ran is given back", what)
     finally:
         hurry.cancel()
 

@@ -96,7 +96,8 @@ class Sweeper:
     def _tell_retired(self, dead: DeadOwner, swept: Swept) -> None:
         held = len(swept.returned)
         level = logging.WARNING if held or not dead.left else logging.DEBUG
-        logger.log(level, "%s is gone (%s); %d messages returned", dead.owner.id, dead.proof, held)
+        what = "1 message" if held == 1 else f"{held} messages"
+        logger.log(level, "%s is gone (%s); %s returned", dead.owner.id, dead.proof, what)
         data = {"proof": dead.proof, "count": held, "left": dead.left}
         self._publish([Event(EventKind.OWNER_RETIRED, self._clock.wall(), owner=dead.owner.id, data=data)])
         self._tell(swept, "liveness")

@@ -1,0 +1,145 @@
+"""Every block of every page is run as it stands, in an empty folder, as a reader would.
+
+- Blocks of a page share a folder and run in order.
+- `python` with a first line such as `# jobs.py` becomes that file. Any other goes to one interpreter for the page,
+  where names stay and `await` is allowed, as in a notebook; after a file was written it is a new one.
+- Files named `test_*.py` are run by pytest when the page is at its end.
+- `sh` goes to one shell for the page, with Tenure's command and its Python on the PATH. No command may fail.
+- A `text` block right below either is what it shows, with `…` for what differs from run to run.
+- A mark above a block says what else is expected (`markdown.py`). A block that cannot be run says why, and there
+  are few of them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tenure.clock import SYSTEM_CLOCK
+
+from .interpreter import Interpreter
+from .markdown import PAGES, ROOT, Block, blocks_of, matches
+from .shell import Shell
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+PATIENCE_SECONDS = 30.0
+
+
+class Reader:
+    """Somebody who pastes a page block by block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        self._interpreter: Interpreter | None = None
+        self._shell: Shell | None = None
+
+    def paste(self, block: Block) -> None:
+        """Do what the block says."""
+        if block.language == "sh":
+            self._paste_shell(block)
+        elif block.file:
+            (self._folder / block.file).write_text(block.code, encoding="utf-8")
+            self._forget_modules()
+        else:
+            self._paste_python(block)
+
+    def _paste_python(self, block: Block) -> None:
+        self._interpreter = self._interpreter or Interpreter(self._folder, self._environment)
+        said, error = self._interpreter.run(block.code, block.place)
+        verb, _, name = block.how.partition(" ")
+        if verb == "raises":
+            assert f"{name}:" in error, f"{block.place}: {error or 'no error'}"
+        else:
+            assert not error, f"{block.place}: {error}"
+        _compare(block, said)
+
+    def _paste_shell(self, block: Block) -> None:
+        self._shell = self._shell or Shell(self._folder, self._environment)
+        until = SYSTEM_CLOCK.monotonic() + PATIENCE_SECONDS
+        while True:
+            said, failed = self._shell.run(block.code)
+            shows = block.shows is None or matches(block.shows, said)
+            if shows or block.how != "until it shows" or SYSTEM_CLOCK.monotonic() > until:
+                break
+            time.sleep(0.1)
+        verb, _, code = block.how.partition(" ")
+        expected = [int(code)] if verb == "exits" else []
+        assert [exit_code for exit_code, _ in failed] == expected, f"{block.place}: {failed}\n{said}"
+        _compare(block, said)
+
+    def run_tests(self) -> None:
+        """Run the files that are tests, as their reader would."""
+        if any(self._folder.glob("test_*.py")):
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            ended = subprocess.run(
+                command, cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False
+            )  # fmt: skip
+            assert ended.returncode == 0, ended.stdout
+
+    def _forget_modules(self) -> None:
+        if self._interpreter is not None:
+            self._interpreter.close()
+            self._interpreter = None
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        self._forget_modules()
+        if self._shell is not None:
+            self._shell.close()
+
+
+def _compare(block: Block, said: str) -> None:
+    if block.shows is not None:
+        assert matches(block.shows, said), f"{block.place} shows\n{block.shows}\nand it said\n{said}"
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    try:
+        for block in blocks_of(page):
+            if block.language in ("python", "sh") and not block.why_not:
+                reader.paste(block)
+        reader.run_tests()
+    finally:
+        reader.close()
+
+
+def test_every_file_of_a_page_is_used() -> None:
+    for page in PAGES:
+        blocks = blocks_of(page)
+        for block in blocks:
+            name = (block.file or "").removesuffix(".py")
+            others = "".join(other.code for other in blocks if other is not block)
+            is_used = name.startswith("test_") or name == "conftest" or re.search(rf"\b{name}\b", others)
+            assert is_used, f"{block.place}: nobody runs {block.file}"
+
+
+def test_blocks_are_of_a_kind_that_is_run_or_shown() -> None:
+    strange = [block.place for block in BLOCKS if block.language not in ("python", "sh", "text")]
+    assert not strange, "write commands as sh, what they print as text"
+
+
+def test_every_mark_is_understood() -> None:
+    words = {block.how.partition(" ")[0] for block in BLOCKS} - {""}
+    assert words <= {"raises", "exits", "until"}
+    assert all(block.shows for block in BLOCKS if block.how.startswith("until"))
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    marked = sum(bool(block.how or block.why_not) for block in BLOCKS)
+    assert texts.count("<!--") == marked, "a mark stands in the line above its block"
+
+
+def test_few_blocks_are_not_run_and_each_says_why() -> None:
+    left_out = [block for block in BLOCKS if block.why_not]
+    assert len(left_out) <= 3, [block.place for block in left_out]
+    assert all(len(block.why_not) > 10 for block in left_out)
+    run = [block for block in BLOCKS if block.language in ("python", "sh")]
+    assert len(run) > 40

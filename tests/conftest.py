@@ -1,10 +1,13 @@
 """What every test has: async tests run in virtual time, and in CI a skip is a failure."""
 
 import os
+from importlib.metadata import entry_points
 
 import pytest
 
-pytest_plugins = ["tenure.testing.plugin"]
+# Installed, Tenure brings its plugin along; pytest refuses to load one twice.
+_INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
+pytest_plugins = [] if _INSTALLED else ["tenure.testing.plugin"]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -1,58 +1,118 @@
-"""The pytest plugin: async tests run in virtual time.
+"""The pytest plugin: the fixture `kit`, and async tests in virtual time.
 
-Every `async def` test runs on a `VirtualLoop`; with `@pytest.mark.real_time` on an ordinary one. A fixture
-value that is an async context manager is entered for the length of the test, so that fixtures stay plain.
-Use it with `pytest_plugins = ["tenure.testing.plugin"]`.
+    kit            an app in memory and virtual time (`kit.py`); which app: override the fixture `tenure_app`
+    virtual_time   a marker: run this async test in virtual time, without a kit
+    real_time      a marker: run this one on the real clock, where virtual time is the rule
+    tenure_virtual_time = true
+                   an ini option: virtual time is the rule for every async test, and a fixture's value that is an
+                   async context manager is entered for the length of the test
+
+pytest loads it in every run of everybody who has Tenure installed. So it touches nothing but tests that ask for it,
+by one of the above or by a fixture that is a `Kit` or a `Harness`, and imports what it needs when it is needed. Such
+tests are run here whichever other plugin (pytest-asyncio, anyio) would run them; all others are left to those.
 """
 
-import asyncio
-import contextlib
 import inspect
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tenure.testing.virtual import VirtualClock, VirtualLoop
+if TYPE_CHECKING:
+    from tenure.app import Tenure
+    from tenure.testing.kit import Kit
+    from tenure.testing.virtual import VirtualClock
+
+INI = "tenure_virtual_time"
+#: Fixtures of these kinds bring virtual time along, and are entered for the length of the test.
+_KIT, _HARNESS = ("tenure.testing.kit", "Kit"), ("tenure.testing.harness", "Harness")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Announce the ini option."""
+    parser.addini(INI, "run every async test in virtual time (tenure.testing)", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Announce the marker."""
-    config.addinivalue_line("markers", "real_time: run this async test on the real clock")
+    """Announce the markers."""
+    config.addinivalue_line("markers", "virtual_time: run this async test in virtual time (tenure.testing)")
+    config.addinivalue_line("markers", "real_time: run this async test on the real clock (tenure.testing)")
 
 
 @pytest.fixture
-def virtual_clock() -> VirtualClock:
+def tenure_app() -> "Tenure":
+    """The app that `kit` is for. Override it to test your own: `return app`."""
+    from tenure.app import Tenure  # noqa: PLC0415 - most test runs need none of it
+
+    return Tenure("memory://")
+
+
+@pytest.fixture
+def kit(tenure_app: "Tenure") -> "Kit":
+    """`tenure_app` in memory and virtual time, real workers on demand, and faults to order."""
+    from tenure.testing.kit import Kit  # noqa: PLC0415
+
+    return Kit(tenure_app)
+
+
+@pytest.fixture
+def virtual_clock() -> "VirtualClock":
     """The clock that the test's loop runs on."""
+    from tenure.testing.virtual import VirtualClock  # noqa: PLC0415
+
     return VirtualClock()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run coroutine tests; leave the rest to pytest."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 - pytest has no public name for it
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    real = pyfuncitem.get_closest_marker("real_time") is not None
-    clock = next((value for value in arguments.values() if isinstance(value, VirtualClock)), None)
-    factory: Callable[[], asyncio.AbstractEventLoop] = (
-        asyncio.new_event_loop if real else lambda: VirtualLoop(clock or _clock_of(arguments))
-    )
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(_call(pyfuncitem.obj, arguments))
-    return True
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Make a plain function of an async test that is ours: so no other plugin takes it, and pytest calls it."""
+    test = _coroutine_function(pyfuncitem)
+    if test is None or not _is_ours(pyfuncitem):
+        return (yield)
+    given = pyfuncitem.obj
+    pyfuncitem.obj = _plain(test, pyfuncitem)
+    try:
+        return (yield)
+    finally:
+        pyfuncitem.obj = given
 
 
-def _clock_of(arguments: dict[str, Any]) -> VirtualClock | None:
-    """A harness brings its own clock."""
-    clocks = (getattr(value, "clock", None) for value in arguments.values())
-    return next((clock for clock in clocks if isinstance(clock, VirtualClock)), None)
+def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:
+    test = item.obj
+    if type(item).__module__.partition(".")[0] == "pytest_asyncio":
+        test = inspect.unwrap(test, stop=inspect.iscoroutinefunction)  # by now a plain function of theirs
+    return test if inspect.iscoroutinefunction(test) else None
 
 
-async def _call(test: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    async with contextlib.AsyncExitStack() as stack:
-        for name, value in arguments.items():
-            if hasattr(value, "__aenter__"):
-                arguments[name] = await stack.enter_async_context(value)
-        await test(**arguments)
+def _is_ours(item: pytest.Function) -> bool:
+    if item.get_closest_marker("virtual_time") is not None or item.config.getini(INI):
+        return True
+    kinds = _loaded(_KIT, _HARNESS)
+    return any(isinstance(value, kinds) for value in item.funcargs.values())
+
+
+def _loaded(*kinds: tuple[str, str]) -> tuple[type, ...]:
+    """Those of the kinds that some test has imported; nobody has a fixture of the others."""
+    return tuple(getattr(sys.modules[module], name) for module, name in kinds if module in sys.modules)
+
+
+def _plain(test: Callable[..., Any], item: pytest.Function) -> Callable[..., None]:
+    def run(**arguments: Any) -> None:
+        from tenure.testing import running  # noqa: PLC0415
+        from tenure.testing.faults import FaultNotStruck  # noqa: PLC0415
+
+        enter_all, kinds = item.config.getini(INI), _loaded(_KIT, _HARNESS)
+        # A kit behind another fixture must be open too; a harness there is its fixture's to open.
+        hidden = [value for name, value in item.funcargs.items() if name not in arguments]
+        try:
+            running.run(
+                test, arguments,
+                first=[value for value in hidden if isinstance(value, _loaded(_KIT))],
+                enters=lambda value: isinstance(value, kinds) or (enter_all and hasattr(value, "__aenter__")),
+                real=item.get_closest_marker("real_time") is not None,
+            )  # fmt: skip
+        except FaultNotStruck as error:  # the test is over; no frame of it or of ours would tell more
+            pytest.fail(str(error), pytrace=False)
+
+    return run

@@ -17,6 +17,9 @@ T = TypeVar("T")
 #: 2026-01-01T00:00:00Z, so that wall times in failures are readable.
 WALL_EPOCH = 1_767_225_600.0
 
+#: Timers this close are due. Enough for 25 years of virtual time.
+_RESOLUTION_SECONDS = 1e-7
+
 #: How long to wait, in real seconds, before looking again whether a thread is still at work: first, and at most.
 _FIRST_LOOK_SECONDS = 0.0002
 _LAST_LOOK_SECONDS = 0.02
@@ -96,6 +99,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._watched: list[Callable[[], bool]] = []
         self._in_threads = 0
         super().__init__(_Selector(self.clock, self._is_busy))
+        # The loop asks whether a timer lies before now + resolution. With the machine's own nanosecond that sum is
+        # `now` again once 100 days have passed, and a timer that is due would never go off.
+        self._clock_resolution = _RESOLUTION_SECONDS
 
     def time(self) -> float:
         """Virtual seconds."""

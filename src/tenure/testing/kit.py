@@ -1,0 +1,279 @@
+"""The kit: an app in memory and in virtual time, real workers on demand, and faults to order.
+
+    async def test_publishing_survives_a_crash(kit):
+        kit.crash_worker()
+        await publish.submit("article-1")
+        await kit.drain()
+        assert published == ["article-1"]
+
+For as long as a kit is open its app keeps messages in memory and takes its time from the kit; the place that the
+app was made with is not touched. Handlers run in the real worker, with middleware, lifespan, schedules, keys and
+retries. Nothing runs but within `drain` and `advance`.
+
+The pytest plugin makes one for each test (`plugin.py`). Behind it: `crew.py`, `faults.py`, `view.py`, `patience.py`.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast, get_args
+
+from tenure import assembly
+from tenure.app import Tenure
+from tenure.event import Event
+from tenure.task import Task
+from tenure.testing.crew import Crew, Mortal
+from tenure.testing.faults import Crash, FaultNotStruck, Faults, KitError, LostAck, LostLease, Outage, When
+from tenure.testing.patience import MOST_RUNS, MOST_TIME, Patience
+from tenure.testing.view import Seen, View
+from tenure.testing.virtual import VirtualClock, VirtualLoop, run_virtual
+
+__all__ = ["Kit", "KitError", "Seen"]
+
+T = TypeVar("T")
+#: A task, or its name.
+Which = Task[..., Any] | str
+
+#: How often a drain looks whether it is done, in virtual seconds: at first, and at last.
+_LOOK_SECONDS = (0.05, 1.0)
+#: An idle stretch that is longer than this is leapt over; the worker gets the last moments of it to wake up in.
+_LEAP_SECONDS, _AWAKE_SECONDS = 5.0, 2.0
+#: What falls due at the very end of an `advance` is to be done by then.
+_SLACK_SECONDS = 0.05
+#: So often somebody may ask for a message that nobody works on, before that is called a mistake.
+_MOST_QUESTIONS = 1_000
+
+
+class Kit:
+    """An app under test: `async with Kit(app) as kit:`, or the fixture `kit`."""
+
+    def __init__(self, app: Tenure) -> None:
+        """Nothing is changed before the kit is entered."""
+        self.app = app
+        self._stack = contextlib.AsyncExitStack()
+        self._parts: tuple[VirtualClock, Crew, View] | None = None
+        self._faults = Faults()
+        self._asked: tuple[str, int] = ("", 0)
+
+    @classmethod
+    def run(cls, app: Tenure, test: Callable[["Kit"], Coroutine[Any, Any, T]]) -> T:
+        """Run one async test function with a kit, in virtual time, where there is no pytest."""
+
+        async def main() -> T:
+            async with cls(app) as kit:
+                return await test(kit)
+
+        return run_virtual(main())
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """Move the app to memory and virtual time."""
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, VirtualLoop):
+            msg = "a kit needs virtual time: use the fixture `kit` in an async test, or Kit.run(app, test)"
+            raise KitError(msg)
+        broker, state = assembly.connect("memory://", clock=loop.clock)
+        mortal = cast("Mortal", state)
+        crew = Crew(self.app, broker, mortal, loop.clock, self._faults, self._heard)
+        view = View(self.app, broker, state, crew.runs)
+        crew.outside.spy = self._watch_questions
+        self._parts = (loop.clock, crew, view)
+        self._stack.enter_context(self.app.elsewhere(crew.outside.broker, crew.outside.state, loop.clock))
+        self.app.middleware.insert(0, crew.middleware)
+        self._stack.callback(self.app.middleware.remove, crew.middleware)
+        self._stack.push_async_callback(crew.end)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put the app back to its place. Raises `FaultNotStruck` if one was armed in vain."""
+        __tracebackhide__ = True
+        try:
+            await self._stack.aclose()
+        finally:
+            self._parts = None
+        never = self._faults.not_struck()
+        if never and error is None:
+            msg = (
+                f"{', '.join(never)}: it never happened, so this test proves nothing about it. No handler came that "
+                "far: submit the message after arming the fault, then await kit.drain()"
+            )
+            raise FaultNotStruck(msg)
+
+    # -- letting work happen -----------------------------------------------------------------------
+
+    async def drain(self, *, runs: int = MOST_RUNS, within: timedelta = MOST_TIME) -> None:
+        """Let workers run all that is ready, and all that follows from it; delays of retries pass in virtual time.
+
+        What its sender delayed (`delay=`, `at=`) stays, as do the future ticks of schedules: see `advance`. Raises
+        `KitError` when it takes more than `runs` runs of handlers or `within` of virtual time.
+        """
+        __tracebackhide__ = True
+        clock, crew, view = self._with_tasks()
+        if not view.in_motion():
+            return
+        patience = Patience(clock, crew.runs, runs=runs, within=within)
+        pause, longest = _LOOK_SECONDS
+        async with crew.at_work():
+            while in_motion := view.in_motion():
+                patience.check(in_motion)
+                self._leap(patience.seconds_left)
+                await asyncio.sleep(pause)
+                await crew.check()
+                pause = min(longest, pause * 1.1)
+
+    async def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Let virtual time pass with a worker at work: delayed messages fall due, schedules tick, leases end.
+
+        Idle stretches are leapt over: timers of your own that lie in one all go off at its end.
+        """
+        __tracebackhide__ = True
+        clock, crew, _ = self._with_tasks()
+        span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
+        if span <= 0:
+            msg = f"advance({span:g} s) goes nowhere: say how much time passes, as in advance(hours=1)"
+            raise KitError(msg)
+        until = clock.monotonic() + span
+        async with crew.at_work():
+            while (left := until - clock.monotonic()) > 0:
+                await asyncio.sleep(min(left, _LOOK_SECONDS[1]))
+                await crew.check()
+                self._leap(until - clock.monotonic())
+            await asyncio.sleep(_SLACK_SECONDS)
+            await crew.check()
+
+    def _leap(self, most: float) -> None:
+        """Skip time in which nobody does anything but look at the clock."""
+        clock, crew, view = self._open
+        idle = 0.0 if crew.is_busy else min(most, view.idle_seconds())
+        if idle > _LEAP_SECONDS:
+            clock.now += idle - _AWAKE_SECONDS
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def sent(self, task: Which | None = None) -> list[Seen]:
+        """Every message that was ever sent: by the test, by handlers, by schedules."""
+        return self._only(self._open[2].sent(), task)
+
+    def waiting(self, task: Which | None = None) -> list[Seen]:
+        """Messages that are ready or delayed now."""
+        return self._only(self._open[2].waiting(), task)
+
+    def completed(self, task: Which | None = None) -> list[Seen]:
+        """Messages that are done, in the order in which they were."""
+        return self._only(self._open[2].completed(), task)
+
+    def dead(self, task: Which | None = None) -> list[Seen]:
+        """Messages that lie with the dead letters now."""
+        return self._only(self._open[2].dead(), task)
+
+    @property
+    def events(self) -> list[Event]:
+        """Everything that was told so far, oldest first."""
+        return self._open[2].events()
+
+    @property
+    def clock(self) -> VirtualClock:
+        """The clock that app and test run on."""
+        return self._open[0]
+
+    @property
+    def now(self) -> datetime:
+        """What time it is, for the app."""
+        return datetime.fromtimestamp(self.clock.wall(), UTC)
+
+    # -- faults ------------------------------------------------------------------------------------
+
+    def crash_worker(self, task: Which | None = None, *, when: When = "returned", after: float = 0.0) -> None:
+        """The next handler's worker dies as by `kill -9`, at the worst moment: the handler returned, nobody knows yet.
+
+        `when="running"`: it dies while the handler runs, `after` that many virtual seconds. Its death is found, and
+        the message runs again on a new worker. Armed twice, it dies twice.
+        """
+        if when not in get_args(When):
+            msg = f"when={when!r} is neither 'returned' nor 'running'"
+            raise KitError(msg)
+        said = _said("crash_worker", task, when=(when, "returned"), after=(after, 0.0))
+        self._faults.arm(Crash(said=said, task=self._name(task), when=when, after_seconds=after))
+
+    def lose_next_ack(self, task: Which | None = None, *, carried_out: bool = True) -> None:
+        """The next ack is carried out, but its answer does not arrive. Or, if not `carried_out`, it got lost itself."""
+        said = _said("lose_next_ack", task, carried_out=(carried_out, True))
+        self._faults.arm(LostAck(said=said, task=self._name(task), carried_out=carried_out))
+
+    def lose_lease(self, task: Which | None = None) -> None:
+        """The next handler's lease is taken away while it runs, and its message lent again: it may run twice at once.
+
+        As after a freeze that was longer than the lease. What the first run returns is refused.
+        """
+        self._faults.arm(LostLease(said=_said("lose_lease", task), task=self._name(task)))
+
+    def fail_broker(self, *, seconds: float, task: Which | None = None) -> None:
+        """From the start of the next handler the broker cannot be reached, for that many virtual seconds."""
+        said = _said("fail_broker", task, seconds=(seconds, None))
+        self._faults.arm(Outage(said=said, task=self._name(task), seconds=seconds))
+
+    # -- behind it ---------------------------------------------------------------------------------
+
+    @property
+    def _open(self) -> tuple[VirtualClock, Crew, View]:
+        __tracebackhide__ = True
+        if self._parts is None:
+            msg = "this kit is not open: use it in an async test (`async def test_…(kit)`), or in `async with Kit(app)`"
+            raise KitError(msg)
+        return self._parts
+
+    def _with_tasks(self) -> tuple[VirtualClock, Crew, View]:
+        __tracebackhide__ = True
+        parts = self._open
+        if not self.app.tasks:
+            msg = (
+                "the app of this kit has no tasks, so there is nothing to run: return your own app from a fixture "
+                "named tenure_app, or register tasks with @kit.app.task"
+            )
+            raise KitError(msg)
+        return parts
+
+    def _name(self, task: Which | None) -> str | None:
+        """The name of one of this app's tasks; a name that nothing has would make every check pass."""
+        __tracebackhide__ = True
+        name = task.name if isinstance(task, Task) else task
+        if name is not None and isinstance(task, Task) and self.app.tasks.get(name) is not task:
+            msg = f"{task!r} is not a task of this kit's app: return its app from a fixture named tenure_app"
+            raise KitError(msg)
+        return None if name is None else self.app.find(name).name
+
+    def _only(self, seen: list[Seen], task: Which | None) -> list[Seen]:
+        name = self._name(task)
+        return [one for one in seen if name in (None, one.task)]
+
+    def _heard(self, name: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        self._open[2].heard(name, arguments, answer)
+
+    def _watch_questions(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Waiting for a result costs no time here, so whoever waits while nobody works would wait for ever."""
+        _, crew, view = self._open
+        if name != "records.get" or crew.is_working:
+            self._asked = ("", 0)
+            return
+        id = arguments[0]
+        times = self._asked[1] + 1 if self._asked[0] == id else 1
+        self._asked = (id, times)
+        record = view.record(id) if times > _MOST_QUESTIONS else None
+        if record is not None and not record.is_finished:
+            msg = (
+                f"message {id} is {record.state}, and nobody works: "
+                "await kit.drain() or kit.advance(…) before you wait for its result"
+            )
+            raise KitError(msg)
+
+
+def _said(word: str, task: Which | None, **options: tuple[object, object]) -> str:
+    """A fault as the test wrote it."""
+    given = [] if task is None else [task.name if isinstance(task, Task) else repr(task)]
+    given += [f"{name}={value!r}" for name, (value, usual) in options.items() if value != usual]
+    return f"kit.{word}({', '.join(given)})"

@@ -3,7 +3,7 @@
     app = Tenure("sqlite:///jobs.db")
 
     @app.task(max_attempts=5)
-    async def resize(ctx: Context, image: str, width: int = 800) -> dict: ...
+    async def resize(ctx: Context, image: str, width: int = 800) -> dict[str, int]: ...
 
     await resize.submit("a.png")
 
@@ -12,11 +12,10 @@ Nothing is opened before it is needed. `async with app:` closes what was opened.
 
 import contextlib
 import difflib
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
@@ -24,6 +23,7 @@ from tenure.call import Call, Options
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import Settings, client_name, settings_from
 from tenure.context import Context, SyncContext
+from tenure.decorator import Anything, TaskDecorator
 from tenure.door import Door, plain_reader
 from tenure.errors import BadArgument, BadSchedule, BadSetting, BadTask, ConfigurationError, UnknownTask
 from tenure.handle import Handle, Read, SyncHandle
@@ -33,7 +33,7 @@ from tenure.portal import Portal
 from tenure.record import Record
 from tenure.sink import Sink
 from tenure.state import State
-from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, policy_from
+from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
 
 if TYPE_CHECKING:
     from tenure.runtime.worker import Worker
@@ -43,29 +43,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
-
-
-class _Anything:
-    """Never made. Only what is declared `Any` or `object` stands for it: neither is a context, nor awaitable."""
-
-
-class TaskDecorator(Protocol):
-    """What `@app.task(…)` returns: the handler's own parameters, without `ctx`, type `submit` and `bind`."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[_Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
-    @overload
-    def __call__(self, function: Callable[Concatenate[_Anything, P], R], /) -> SyncTask[..., R]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
-    @overload
-    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, _Anything], /) -> SyncTask[P, Any]: ...
-    @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
 
 
 class Tenure:
@@ -128,15 +105,15 @@ class Tenure:
         return self.namespace is None or queue.startswith(f"{self.namespace}/")
 
     @overload
-    def task(self, function: Callable[Concatenate[_Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
+    def task(self, function: Callable[Concatenate[Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
     @overload
-    def task(self, function: Callable[Concatenate[_Anything, P], R], /) -> SyncTask[..., R]: ...
+    def task(self, function: Callable[Concatenate[Anything, P], R], /) -> SyncTask[..., R]: ...
     @overload
     def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
     def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
     @overload
-    def task(self, function: Callable[P, _Anything], /) -> SyncTask[P, Any]: ...
+    def task(self, function: Callable[P, Anything], /) -> SyncTask[P, Any]: ...
     @overload
     def task(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
@@ -159,15 +136,8 @@ class Tenure:
         if name in self.tasks:
             msg = f"a task named {name!r} is registered already; give one of them another name="
             raise BadTask(msg)
-        settings = self.settings
-        policy = policy_from(
-            options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds,
-            result_limit=settings.result_limit,
-        )  # fmt: skip
         queue = self.queue_named(options["queue"]) if "queue" in options else self.queue
-        kind = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
-        task: Task[..., Any] = kind(self, function, name, queue, policy, options.get("runs_in"))
-        self.tasks[name] = task
+        task = self.tasks[name] = task_from(self, function, name, queue, options, self.settings)
         return task
 
     def find(self, name: str) -> Task[..., Any]:

@@ -7,6 +7,7 @@ Made by `@app.task`. Its instances are messages.
 """
 
 import difflib
+import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Ty
 import msgspec
 
 from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, seconds
+from tenure.config import Settings
 from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
 from tenure.retry import RetryPolicy
@@ -170,6 +172,18 @@ def check_options(options: TaskOptions) -> None:
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
         msg = f"@app.task takes no option {', '.join(unknown)}; {hint}"
         raise BadTask(msg)
+
+
+def task_from(
+    app: Home, function: Callable[..., Any], name: str, queue: str, options: TaskOptions, settings: Settings
+) -> Task[..., Any]:
+    """The task that a function becomes, with what the settings say where the options are silent."""
+    policy = policy_from(
+        options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds,
+        result_limit=settings.result_limit,
+    )  # fmt: skip
+    kind: type[Task[..., Any]] = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
+    return kind(app, function, name, queue, policy, options.get("runs_in"))
 
 
 def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float, result_limit: int) -> Policy:

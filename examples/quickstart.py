@@ -31,7 +31,7 @@ async def resize(image: str, width: int = 800) -> Size:
     return Size(width, width * 3 // 4)
 
 
-@app.task(max_attempts=5, first_delay=0.1)
+@app.task(max_attempts=5, retry_delay=0.1)
 async def fetch(ctx: Context, page: str) -> str:
     """The context comes first, and may be left out."""
     if ctx.attempt == 1:
@@ -59,7 +59,7 @@ async def main() -> None:
         try:
             await wrong.result(timeout=10)
         except TaskFailed as error:
-            print("refused:", error.reason, "-", error)
+            print("refused:", error.reason_code, "-", error)
         print("the last one is", (await wrong.status()).state)
 
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
-from tenure.call import Call, Options
+from tenure.call import Call, Options, is_queue
 from tenure.clock import SYSTEM_CLOCK, Clock
-from tenure.config import Settings, client_name, settings_from
+from tenure.config import DEFAULT_CLIENT, Settings, client_name, settings_from
 from tenure.context import Context, SyncContext
 from tenure.decorator import Anything, TaskDecorator
 from tenure.door import Door, plain_reader
-from tenure.errors import BadArgument, BadSchedule, BadSetting, BadTask, ConfigurationError, UnknownTask
+from tenure.errors import BadArgument, BadSchedule, BadSetting, BadTask, BadURL, ConfigurationError, UnknownTask
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.message import Outgoing
 from tenure.middleware import Middleware, Middlewares
@@ -74,12 +74,15 @@ class Tenure:
         for one in middleware:
             self.middleware(one)
         self._lifespan = lifespan
-        url = url or self.settings.url
-        if url is None:
+        place: object = url or self.settings.url
+        if place is not None and not isinstance(place, str):
+            msg = f"{place!r} is no URL; a file is named like this: sqlite:///jobs.db"
+            raise BadURL(msg)
+        if place is None:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
-        self.url = url
-        self._door = self._make_door(clock, *assembly.connect(url, clock=clock, must_exist=must_exist))
+        self.url = place
+        self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
 
@@ -95,8 +98,8 @@ class Tenure:
 
     def queue_named(self, name: str) -> str:
         """The queue as the broker knows it: within this app's namespace."""
-        if not name or "/" in name or not name.isprintable() or name != name.strip():
-            msg = f"{name!r} cannot name a queue; use letters, digits, dashes and dots"
+        if not is_queue(name):
+            msg = f"{name!r} cannot name a queue; use letters, digits, dots, dashes and _"
             raise BadTask(msg)
         return name if self.namespace is None else f"{self.namespace}/{name}"
 
@@ -129,8 +132,8 @@ class Tenure:
 
     def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
         check_options(options)
-        name = options.get("name") or getattr(function, "__name__", "")
-        if not name:
+        name = options["name"] if "name" in options else getattr(function, "__name__", "")
+        if not name or not isinstance(name, str):
             msg = f"{function!r} has no name; decorate a function, or give it one with name="
             raise BadTask(msg)
         if name in self.tasks:
@@ -184,7 +187,7 @@ class Tenure:
         A call that is refused does not hold up the others: when all are through, `PartlySent` says which were
         refused and why, with the handles of those that were sent. Options of its own: `call.having(key=…)`.
         """
-        return await self._door.submit_many(list(calls), options)
+        return await self._door.submit_many(_listed(calls), options)
 
     @overload
     def submit_sync(self, call: Call[R], /, **options: Unpack[Options]) -> SyncHandle[R]: ...
@@ -206,7 +209,7 @@ class Tenure:
 
     def submit_many_sync(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[SyncHandle[R]]:
         """As `submit_many`, from code that is not async."""
-        door, many = self._door_for_sync(), list(calls)
+        door, many = self._door_for_sync(), _listed(calls)
         handles = self._portal(lambda: door.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
 
@@ -249,8 +252,14 @@ class Tenure:
         """
         from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
 
+        given: object = call
+        if not isinstance(given, Call):
+            msg = f"schedule takes task.bind(…), not {given!r}; nothing was scheduled"
+            raise BadSchedule(msg)
         name = call.task.name if name is None else name
-        full = name if self.namespace is None else f"{self.namespace}/{name}"
+        # As queues do, schedules of one place belong to a namespace and a client; `default` goes without saying.
+        owners = (self.namespace, None if self.client == DEFAULT_CLIENT else self.client)
+        full = "/".join([*filter(None, owners), name])
         if full in self.schedules:
             msg = f"a schedule named {name!r} is registered already; give one of them another name="
             raise BadSchedule(msg)
@@ -369,6 +378,16 @@ class Tenure:
     async def __aexit__(self, *_: object) -> None:
         """Close."""
         await self.close()
+
+
+def _listed(calls: Iterable[Call[R]]) -> list[Call[R]]:
+    given: object = calls
+    many = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    odd = many if isinstance(given, Call) else [one for one in many if not isinstance(one, Call)]
+    if odd:
+        msg = f"submit_many takes a list of task.bind(…), not {odd[0]!r}; nothing was sent"
+        raise BadArgument(msg)
+    return cast("list[Call[R]]", many)
 
 
 def _checked(what: str, name: str) -> str:

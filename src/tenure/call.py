@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack, cast
 
@@ -14,7 +15,12 @@ from tenure.errors import BadArgument
 from tenure.message import DEFAULT_PRIORITY, MAX_PRIORITY, Message, Outgoing, Overrides
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import msgspec
+
+    from tenure.handle import Handle, SyncHandle
+    from tenure.task import Home
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -24,6 +30,8 @@ class Options(TypedDict, total=False):
 
     #: 0 to 9; the highest is lent first.
     priority: int
+    #: Another queue than the task's own.
+    queue: str
     #: Not before so long from now.
     delay: float | timedelta
     #: Not before this moment, with a time zone. Instead of `delay`.
@@ -75,11 +83,46 @@ class Call(Generic[R_co]):
 
     def having(self, **options: Unpack[Options]) -> Call[R_co]:
         """The same call with options of its own, as `submit_many` needs them: `resize.bind(x).having(key=x)`."""
+        _check(options)
         return Call(self.task, self.body, cast("Options", {**self.options, **options}))
+
+    async def submit(self, **options: Unpack[Options]) -> Handle[R_co]:
+        """Send it: `await resize.bind("a.png").submit(priority=9)`. Returns when it cannot be lost any more."""
+        return await self._app().submit_call(self, options)
+
+    def submit_sync(self, **options: Unpack[Options]) -> SyncHandle[R_co]:
+        """As `submit`, from code that is not async."""
+        return self._app().submit_call_sync(self, options)
+
+    def _app(self) -> Home:
+        app: Home | None = getattr(self.task, "app", None)
+        if app is None:
+            msg = f"{self!r} belongs to no app here, so it cannot be sent; submit it where its task is registered"
+            raise BadArgument(msg)
+        return app
 
     def __repr__(self) -> str:
         """Show what would be called."""
         return f"<Call {self.task.name} {bytes(self.body)[:80]!r}>"
+
+
+#: What other libraries call the same thing.
+_ELSEWHERE = {
+    "countdown": "delay", "delay_seconds": "delay", "eta": "at", "run_at": "at", "task_id": "id", "job_id": "id",
+    "retries": "max_attempts", "max_retries": "max_attempts", "max_tries": "max_attempts", "timeout": "max_hold",
+    "time_limit": "max_hold", "visibility_timeout": "lease", "ack_timeout": "lease", "queue_name": "queue",
+    "idempotency_key": "key", "max_age": "expires", "default_retry_delay": "retry_delay", "min_backoff": "retry_delay",
+    "max_backoff": "max_retry_delay", "first_delay": "retry_delay", "max_delay": "max_retry_delay",
+}  # fmt: skip
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """What somebody who wrote `word` may have meant, as half a sentence."""
+    words = sorted(known)
+    near = _ELSEWHERE.get(word)
+    if near not in words:
+        near = next(iter(difflib.get_close_matches(word, words, n=1)), None)
+    return f"did you mean {near}?" if near else f"there are: {', '.join(words)}"
 
 
 #: The words that `submit` takes beside a call.
@@ -118,9 +161,10 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
     correlation_id = options.get("correlation_id")
     if correlation_id is None and parent is not None:
         correlation_id = parent.correlation_id or parent.id
+    queue = _queue(options, call.task.queue)
     message = Message(
-        id=_own_id(options, call.task.queue) or id,
-        queue=call.task.queue,
+        id=_own_id(options, queue) or id,
+        queue=queue,
         task=call.task.name,
         body=call.body,
         priority=_priority(options.get("priority", DEFAULT_PRIORITY)),
@@ -147,9 +191,7 @@ def _check(options: Options) -> None:
     """Refuse what no worker could read, or what would be left out without a word."""
     unknown = sorted(options.keys() - OPTION_NAMES)
     if unknown:
-        near = difflib.get_close_matches(unknown[0], OPTION_NAMES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(OPTION_NAMES))}."
-        msg = f"submit takes no option {', '.join(unknown)}; {hint} Nothing was sent"
+        msg = f"submit takes no option {', '.join(unknown)}; {meant(unknown[0], OPTION_NAMES)}. Nothing was sent"
         raise BadArgument(msg)
     headers: object = options.get("headers") or {}
     if not isinstance(headers, dict):
@@ -165,6 +207,30 @@ def _check(options: Options) -> None:
         if value is not None and not isinstance(value, str):
             msg = f"{name}: {value!r} is not a text; nothing was sent"
             raise BadArgument(msg)
+    id = options.get("id")
+    if id is not None and (not id.isprintable() or id != id.strip()):
+        msg = f"id={id!r} has characters that cannot be seen or typed; nothing was sent"
+        raise BadArgument(msg)
+
+
+_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+def is_queue(name: object) -> bool:
+    """Whether that can name a queue: ASCII letters, digits, dots, dashes and underscores."""
+    return isinstance(name, str) and _QUEUE.fullmatch(name) is not None
+
+
+def _queue(options: Options, own: str) -> str:
+    """The task's own queue, or another one of the same namespace."""
+    if "queue" not in options:
+        return own
+    name = options["queue"]
+    namespace, slash, _ = own.rpartition("/")
+    if not is_queue(name):
+        msg = f"queue={name!r} cannot name a queue; use letters, digits, dots, dashes and _. Nothing was sent"
+        raise BadArgument(msg)
+    return f"{namespace}{slash}{name}"
 
 
 def _own_id(options: Options, queue: str) -> str | None:

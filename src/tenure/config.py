@@ -11,12 +11,14 @@ import msgspec
 
 from tenure.errors import BadSetting
 
+DEFAULT_CLIENT = "default"
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The defaults of an app and its workers."""
 
     url: str | None = None
-    client: str = "default"
+    client: str = DEFAULT_CLIENT
     #: Set: this app sees its own queues only, at a place that several apps share.
     namespace: str | None = None
     lease_seconds: float = 30.0

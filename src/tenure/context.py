@@ -118,14 +118,22 @@ class _Shared:
 
     def progress(self, fraction: float | None = None, note: str = "") -> None:
         """Tell how far the work is, 0.0 to 1.0, for people who look. Cheap: call it as often as you like."""
-        if fraction is not None and not 0.0 <= fraction <= 1.0:
+        given: object = fraction
+        if given is not None and not (isinstance(given, int | float) and 0.0 <= given <= 1.0):
             msg = f"progress is a fraction from 0.0 to 1.0, not {fraction!r}"
             raise BadArgument(msg)
         # Text that is not UTF-8, such as the name of a file, is told as far as it can be.
         self._link.progress(Progress(fraction, str(note).encode("utf-8", "backslashreplace").decode()))
 
     def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
-        """Hand on to another task: goes out once, together with the completion of this message, or not at all."""
+        """Hand on to another task: goes out once, together with the completion of this message, or not at all.
+
+        The id that it will have; where its key or `unique` word is taken by then, that message stands for it instead.
+        """
+        given: object = call
+        if not isinstance(given, Call):
+            msg = f"ctx.submit takes task.bind(…), not {given!r}; nothing is handed on"
+            raise BadArgument(msg)
         return self._link.submit(call, options)
 
     def _once_key(self, effect: str) -> OnceKey:
@@ -146,7 +154,7 @@ class Context(_Shared):
 
     async def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""
-        await self._link.checkpoint(msgspec.json.encode(value))
+        await self._link.checkpoint(_encode(value))
 
     @overload
     async def last_checkpoint(self) -> Any: ...
@@ -188,7 +196,7 @@ class SyncContext(_Shared):
 
     def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""
-        self._wait(self._link.checkpoint(msgspec.json.encode(value)))
+        self._wait(self._link.checkpoint(_encode(value)))
 
     @overload
     def last_checkpoint(self) -> Any: ...
@@ -205,6 +213,14 @@ class SyncContext(_Shared):
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        msg = f"a checkpoint must have a JSON form: {error}; nothing was kept"
+        raise BadArgument(msg) from error
 
 
 def _decode(raw: bytes | None, kind: type[T]) -> T | None:

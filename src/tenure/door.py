@@ -9,6 +9,7 @@ Used by `app.py`; what is sent here is leased by `runtime/intake.py`.
 import asyncio
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ from tenure.errors import (
     BadMessage,
     BodyTooLarge,
     BrokerError,
+    BrokerUnavailable,
     KeyConflict,
     MessageNotFound,
     PartlySent,
@@ -73,29 +75,25 @@ class Door:
 
     async def submit_many(self, calls: Sequence[Call[R]], options: Options) -> list[Handle[R]]:
         """Send many calls; those that are refused do not hold up the others, and are told in one `PartlySent`."""
+        if "id" in options:
+            msg = "id= would name all of them alike; give each its own with call.having(id=…). Nothing was sent"
+            raise BadArgument(msg)
         await self.open()
-        refusals: dict[int, TenureError] = {}
-        batch: list[Outgoing] = []
-        places: list[int] = []
-        wall = self.clock.wall()
-        if options and calls:
-            # A mistake in what holds for all of them is the caller's, and nothing is sent.
-            outgoing(Call(calls[0].task, calls[0].body), options, id="", client=self._client, sent_at=wall)
-        for place, call in enumerate(calls):
-            try:
-                batch.append(outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall))
-                places.append(place)
-            except TenureError as error:
-                refusals[place] = error
+        batch, refusals = self._prepare(calls, options)
         handles: list[Handle[R] | None] = [None] * len(calls)
         limit = self.broker.traits.batch_limit
-        for start in range(0, len(batch), limit):
+        places = list(batch)
+        for start in range(0, len(places), limit):
             own = places[start : start + limit]
             try:
-                answers = await self.broker.send(batch[start : start + limit])
+                answers = await self.broker.send([batch[place] for place in own])
             except BrokerError as error:
-                # Later batches would meet the same: what is left is told as it is, and nothing is sent twice.
-                refusals.update(dict.fromkeys(places[start:], error))
+                if start == 0 and not refusals:
+                    raise  # nothing was sent, as far as is known: the error says it all
+                refusals.update(dict.fromkeys(own, error))
+                # Later batches would meet the same: they are not tried, and nothing is sent twice.
+                rest = BrokerUnavailable("not tried, because the messages before it could not be sent")
+                refusals.update(dict.fromkeys(places[start + limit :], rest))
                 break
             for place, sent in zip(own, answers, strict=True):
                 if sent.refusal is not None:
@@ -105,6 +103,23 @@ class Door:
         if refusals:
             raise _partly(handles, refusals)
         return [handle for handle in handles if handle is not None]
+
+    def _prepare(
+        self, calls: Sequence[Call[R]], options: Options
+    ) -> tuple[dict[int, Outgoing], dict[int, TenureError]]:
+        """What each call becomes, and why some become nothing; by place."""
+        wall = self.clock.wall()
+        if options and calls:
+            # A mistake in what holds for all of them is the caller's, and nothing is sent.
+            outgoing(Call(calls[0].task, calls[0].body), options, id="", client=self._client, sent_at=wall)
+        batch: dict[int, Outgoing] = {}
+        refusals: dict[int, TenureError] = {}
+        for place, call in enumerate(calls):
+            try:
+                batch[place] = outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall)
+            except TenureError as error:
+                refusals[place] = error
+        return batch, refusals
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages; one answer each, refusals included."""
@@ -120,10 +135,12 @@ class Door:
     async def record(self, id: str) -> Record | None:
         """Everything known about a message of this namespace. None: nothing."""
         await self.open()
-        record = await self.state.records.get(id)
-        if record is None and self._namespace is not None:
-            # As it was given to `submit(id=…)`.
+        record = None
+        if self._namespace is not None and not id.startswith(f"{self._namespace}/"):
+            # As it was given to `submit(id=…)`; somebody else's of that name must not hide it.
             record = await self.state.records.get(f"{self._namespace}/{id}")
+        if record is None:
+            record = await self.state.records.get(id)
         if record is not None and self._namespace is not None and not record.queue.startswith(f"{self._namespace}/"):
             where = record.queue.rpartition("/")[0]
             other = f"namespace {where!r}" if where else "no namespace"
@@ -144,9 +161,11 @@ class Door:
         """Somebody who acts on messages and queues here."""
         return Operator(self.broker, self.state, self.clock, by=by, triggered_by=triggered_by)
 
-    def deadline_in(self, seconds: float | None) -> float | None:
-        """That many seconds from now, on the monotonic clock."""
-        return None if seconds is None else self.clock.monotonic() + seconds
+    def deadline_in(self, timeout: float | timedelta | None) -> float | None:
+        """So long from now, on the monotonic clock."""
+        if timeout is None:
+            return None
+        return self.clock.monotonic() + (timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
 
     async def pause_until(self, deadline: float | None, seconds: float) -> bool:
         """Wait a little. False: `deadline` has come."""
@@ -162,12 +181,11 @@ class Door:
         """Connect, once; everything that needs it does so by itself."""
         if self._pid == os.getpid():
             return
-        if self._opening is None or self._opening.get_loop() is not asyncio.get_running_loop():
-            self._opening = asyncio.get_running_loop().create_task(self._open())
-        try:
-            await asyncio.shield(self._opening)
-        finally:
-            self._opening = None
+        opening = self._opening
+        # One that a caller gave up on goes on, and serves the next; one that failed, or whose loop is gone, does not.
+        if opening is None or opening.done() or opening.get_loop() is not asyncio.get_running_loop():
+            opening = self._opening = asyncio.get_running_loop().create_task(self._open())
+        await asyncio.shield(opening)
 
     async def _open(self) -> None:
         await self.broker.open()
@@ -201,11 +219,17 @@ def _refused(sent: Sent) -> BadMessage:
     return _REFUSALS.get(sent.refusal.code, BadArgument)(sent.refusal.text)
 
 
+def _perhaps(refusals: dict[int, TenureError]) -> str:
+    """How many of them may have been sent all the same: only an id or a key makes it safe to send these again."""
+    unknown = sum(isinstance(error, BrokerUnavailable) and error.outcome_unknown for error in refusals.values())
+    return f" ({unknown} of them perhaps: no answer came)" if unknown else ""
+
+
 def _partly(handles: Sequence[Handle[Any] | None], refusals: dict[int, TenureError]) -> PartlySent:
     first = min(refusals)
     sent = len(handles) - len(refusals)
     msg = (
-        f"{len(refusals)} of {len(handles)} messages were not sent, {sent} were; the first that was not is number "
-        f"{first} (counted from 0): {refusals[first]}. See .refusals and .handles, and send those again"
+        f"{len(refusals)} of {len(handles)} messages were not sent{_perhaps(refusals)}, {sent} were; the first that "
+        f"was not is number {first} (counted from 0): {refusals[first]}. See .refusals and .handles"
     )
     return PartlySent(msg, handles, refusals)

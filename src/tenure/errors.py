@@ -17,8 +17,8 @@
     │   ├── PayloadInvalid       payload_invalid
     │   ├── KeyConflict          key_conflict
     │   ├── BadArgument          bad_argument
-    │   ├── SyncInAsync          sync_in_async
-    │   └── PartlySent           partly_sent
+    │   └── SyncInAsync          sync_in_async
+    ├── PartlySent               partly_sent
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
     │   ├── StoreUnwritable      store_unwritable
@@ -155,8 +155,8 @@ class SyncInAsync(BadMessage):
     code = "sync_in_async"
 
 
-class PartlySent(BadMessage):
-    """Some messages of a `submit_many` were refused; the others are sent."""
+class PartlySent(TenureError):
+    """Some messages of a `submit_many` were refused, or could not be sent; the others are sent."""
 
     code = "partly_sent"
 
@@ -228,16 +228,16 @@ class NoResult(TenureError):
 class TaskFailed(NoResult):
     """The task did not succeed: it is dead, and this is why.
 
-    `reason` is the code of its end (max_attempts, rejected, expired, crashed_alone …), `error` the name of the
+    `reason_code` is the code of its end (max_attempts, rejected, expired, crashed_alone …), `error` the name of the
     exception's class where one was raised, and `remote_traceback` the traceback's text, also shown as a note.
     """
 
     code = "task_failed"
 
-    def __init__(self, message: str, *, reason: str = "", error: str = "", remote_traceback: str = "") -> None:
+    def __init__(self, message: str, *, reason_code: str = "", error: str = "", remote_traceback: str = "") -> None:
         """Say why, and where."""
         super().__init__(message)
-        self.reason = reason
+        self.reason_code = reason_code
         self.error = error
         self.remote_traceback = remote_traceback
         if remote_traceback:

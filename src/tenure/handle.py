@@ -5,6 +5,7 @@ place to ask: make one at any time, in any process, with `app.handle(id)` or `ta
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from tenure.errors import MessageCancelled, MessageNotFound, ResultGone, ResultTimeout, TaskFailed
@@ -37,8 +38,8 @@ class Asker(Protocol):
         """Wait a little. False: `deadline` (monotonic) has come."""
         ...
 
-    def deadline_in(self, seconds: float | None) -> float | None:
-        """That many seconds from now, on the monotonic clock."""
+    def deadline_in(self, timeout: float | timedelta | None) -> float | None:
+        """So long from now, on the monotonic clock."""
         ...
 
 
@@ -66,7 +67,7 @@ class Handle(Generic[R_co]):
             raise MessageNotFound(msg)
         return record
 
-    async def result(self, timeout: float | None = None) -> R_co:  # noqa: ASYNC109 - the message goes on
+    async def result(self, timeout: float | timedelta | None = None) -> R_co:  # noqa: ASYNC109 - the message goes on
         """What the handler returned, as its own type; waits until it has, at most `timeout` seconds.
 
         Raises `TaskFailed` (with the worker's traceback) if the message is dead, `MessageCancelled`,
@@ -76,7 +77,7 @@ class Handle(Generic[R_co]):
         pause = _FIRST_PAUSE_SECONDS
         while not (record := await self.status()).is_finished:
             if not await self._app.pause_until(deadline, pause):
-                msg = f"message {self.id} is {record.state} after {timeout:g} s; it goes on, ask again later"
+                msg = f"message {self.id} is {record.state} after {_spoken(timeout)}; it goes on, ask again later"
                 raise ResultTimeout(msg)
             pause = min(_LONGEST_PAUSE_SECONDS, pause * _PAUSE_GROWTH)
         result: R_co = self._read(_raw_result(record))
@@ -85,7 +86,8 @@ class Handle(Generic[R_co]):
     async def cancel(self) -> bool:
         """Take the message back: it will not run, and if it is running its worker is told and its result refused.
 
-        False: it was finished or dead already, and nothing was changed. Recorded in the journal.
+        False: it was finished or dead already, and nothing was changed. Recorded in the journal. Its key is free at
+        once; a run that is told ends within a second or so, a thread when it looks.
         """
         return await self._app.cancel(self.id)
 
@@ -127,7 +129,7 @@ class SyncHandle(Generic[R_co]):
         record: Record = self._wait(self._handle.status)
         return record
 
-    def result(self, timeout: float | None = None) -> R_co:
+    def result(self, timeout: float | timedelta | None = None) -> R_co:
         """As `Handle.result`; blocks."""
         result: R_co = self._wait(lambda: self._handle.result(timeout))
         return result
@@ -142,10 +144,14 @@ class SyncHandle(Generic[R_co]):
         return f"<SyncHandle {self.id}{' duplicate' if self.duplicate else ''}>"
 
 
+def _spoken(timeout: float | timedelta | None) -> str:
+    return f"{timeout:g} s" if isinstance(timeout, int | float) else str(timeout)
+
+
 def _raw_result(record: Record) -> bytes:
     """The result of a finished message, or why there is none."""
     if record.state is MessageState.CANCELLED:
-        msg = f"message {record.id} was cancelled, deleted or purged: it has no result and never will"
+        msg = f"message {record.id} was cancelled, deleted or purged: it has no result; submit it again if need be"
         raise MessageCancelled(msg)
     if record.state is MessageState.DEAD:
         reason = record.reason
@@ -153,7 +159,7 @@ def _raw_result(record: Record) -> bytes:
             msg = f"message {record.id} is dead; why was not recorded"
             raise TaskFailed(msg)
         msg = f"message {record.id} ({record.task}) is dead: {reason.text}"
-        raise TaskFailed(msg, reason=reason.code, error=reason.error, remote_traceback=reason.traceback)
+        raise TaskFailed(msg, reason_code=reason.code, error=reason.error, remote_traceback=reason.traceback)
     if record.result is None:
         msg = f"message {record.id} is completed, but its result was not kept"
         raise ResultGone(msg)

@@ -43,8 +43,8 @@ class Middlewares(list[Middleware]):
 def check(function: Middleware) -> Middleware:
     """Refuse what cannot stand around a handler."""
     name = getattr(function, "__name__", repr(function))
-    call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
-    if not inspect.iscoroutinefunction(call):
+    # The second: an object whose `__call__` is async.
+    if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
         msg = f"middleware {name} is not an async function; write: async def {name}(ctx, run): return await run()"
         raise BadMiddleware(msg)
     parameters = inspect.signature(function).parameters.values()

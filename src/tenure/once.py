@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tenure.errors import BadArgument
 from tenure.message import Message
 
 TABLE = "tenure_once"
@@ -59,15 +60,58 @@ class AsyncTransaction(Protocol):
 
 
 def insert_once(tx: Transaction, key: OnceKey) -> bool:
-    """Insert the row; False if it was there."""
+    """Insert the row; False if it was there. Raises `BadArgument` where it would commit by itself."""
+    _refuse_autocommit(tx)
     tx.execute(_CREATE)
     return _count(tx.execute(_insert(key)), tx) == 1
 
 
 async def insert_once_async(tx: AsyncTransaction, key: OnceKey) -> bool:
     """As `insert_once`, awaited."""
+    _refuse_autocommit(tx)
     await tx.execute(_CREATE)
     return _count(await tx.execute(_insert(key)), tx) == 1
+
+
+def _refuse_autocommit(tx: Any) -> None:
+    """Without a transaction the row would be committed before the effect: a crash between them loses the effect.
+
+    Asked of what drivers tell about themselves; a driver that tells nothing is believed.
+    """
+    if not callable(getattr(tx, "execute", None)):
+        msg = f"once takes an open connection or cursor of your database, not {tx!r}; the effect was not started"
+        raise BadArgument(msg)
+    connection = getattr(tx, "connection", None) or getattr(tx, "_conn", None) or tx
+    if _is_in_transaction(connection) is False and _commits_alone(connection):
+        msg = (
+            "once needs an open transaction, and this connection commits every statement by itself: the row would be "
+            "there without the effect. Begin one first (BEGIN, atomic(), connection.transaction()); "
+            "the effect was not started"
+        )
+        raise BadArgument(msg)
+
+
+def _is_in_transaction(connection: Any) -> bool | None:
+    """Whether a transaction is open. None: the driver does not say."""
+    told = getattr(connection, "in_transaction", None)  # sqlite3, aiosqlite
+    if told is None:
+        told = getattr(connection, "is_in_transaction", None)  # asyncpg
+        told = told() if callable(told) else told
+    if told is None and hasattr(connection, "info"):  # psycopg: 0 is idle
+        status = getattr(connection.info, "transaction_status", None)
+        told = None if status is None else int(status) != 0
+    return told if isinstance(told, bool) else None
+
+
+def _commits_alone(connection: Any) -> bool:
+    """Whether a statement outside a transaction is committed at once, rather than opening one."""
+    if hasattr(connection, "is_in_transaction"):  # asyncpg never opens one by itself
+        return True
+    autocommit = getattr(connection, "autocommit", None)
+    if isinstance(autocommit, bool):
+        return autocommit
+    # sqlite3, as of old: None means that nothing is begun for us.
+    return hasattr(connection, "isolation_level") and connection.isolation_level is None
 
 
 def _insert(key: OnceKey) -> str:

@@ -5,27 +5,35 @@
     pause, resume             a queue
     forget                    a schedule
 
-Each act goes in batches, and each batch is recorded before the next begins: an interruption leaves no act
-unrecorded. Used by `Handle.cancel` and by the command line; what can be touched is decided by the broker, in
-one step for each message.
+Each act goes in batches, and each batch is recorded before the next begins. What happened to a message is in its own
+record too, in the same step as the act. Used by `Handle.cancel` and by the command line; what can be touched is
+decided by the broker, in one step for each message.
 """
 
 import asyncio
 import getpass
+import logging
 import socket
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from tenure.broker import Broker
+from tenure import envelope
+from tenure.broker import Broker, Browsed
 from tenure.clock import Clock
+from tenure.errors import BodyUndecodable, BrokerError
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.notice import Pause
 from tenure.state import State
 
 T = TypeVar("T")
+
+logger = logging.getLogger("tenure.operating")
+
+#: How long to wait before each further try to write an act down.
+_AGAIN_SECONDS = (0.2, 1.0, 3.0, 5.0)
 
 #: What `purge` may remove: everything that nobody holds. What runs is cancelled, not purged.
 PURGEABLE = (MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
@@ -81,12 +89,16 @@ class Operator:
     async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncGenerator[int, None]:
         """Remove everything in these states from a queue; how many, batch by batch.
 
-        What is sent meanwhile may be removed too, or stay.
+        What is sent after it began stays, so that it ends however fast others send.
         """
+        limit, began = self._broker.traits.batch_limit, self._clock.wall()
         for state in states:
             after = 0
-            while page := await self._broker.browse(queue, state, limit=self._broker.traits.batch_limit, after=after):
+            while page := await self._broker.browse(queue, state, limit=limit, after=after):
                 after = page[-1].cursor
+                page = [one for one in page if not _sent_after(one, began)]
+                if not page:
+                    break
                 ids = [one.id for one in page]
                 yield len(await _whole(self._delete(ids, EventKind.PURGED, queue=queue, state=state.value)))
 
@@ -109,7 +121,7 @@ class Operator:
         changed = await self._state.board.forget(schedule)
         if changed:
             data = {"schedule": schedule, **self._who()}
-            await self._state.journal.append([Event(EventKind.FORGOTTEN, self._clock.wall(), data=data)])
+            await self._append(Event(EventKind.FORGOTTEN, self._clock.wall(), data=data))
         return changed
 
     def _batches(self, ids: Sequence[str]) -> Iterator[list[str]]:
@@ -122,16 +134,37 @@ class Operator:
             queue = more.pop("queue", None)
             data = {"count": len(ids), "ids": list(ids), **self._who(), **more}
             where = queue if isinstance(queue, str) else None
-            await self._state.journal.append([Event(kind, self._clock.wall(), where, data=data)])
+            await self._append(Event(kind, self._clock.wall(), where, data=data))
 
     async def _publish(self, kind: EventKind, queue: str) -> None:
-        await self._state.journal.append([Event(kind, self._clock.wall(), queue, data=self._who())])
+        await self._append(Event(kind, self._clock.wall(), queue, data=self._who()))
+
+    async def _append(self, event: Event) -> None:
+        """The act stands, whatever happens now: a journal that is away is tried again, and at last the log has it."""
+        for pause in (*_AGAIN_SECONDS, None):
+            try:
+                await self._state.journal.append([event])
+            except BrokerError as error:
+                if pause is None:
+                    logger.critical("this was done, and could not be written to the journal (%s): %s", error, event)
+                    return
+                await asyncio.sleep(pause)
+            else:
+                return
 
     def _who(self) -> dict[str, object]:
         return {"triggered_by": self._triggered_by, "by": self._by}
 
 
 _under_way: set[asyncio.Future[Any]] = set()
+
+
+def _sent_after(one: Browsed, moment: float) -> bool:
+    """Whether it was sent by a clock like ours after that moment. What cannot be read is old enough."""
+    try:
+        return envelope.decode(one.envelope).sent_at > moment
+    except BodyUndecodable:
+        return False
 
 
 async def _whole(act: Coroutine[Any, Any, T]) -> T:

@@ -10,6 +10,7 @@ Used by `app.py`.
 import asyncio
 import os
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ class Portal:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
+        _ALL.add(self)
 
     def __call__(self, work: Callable[[], Awaitable[T]]) -> T:
         """Wait for what `work` returns; raises `SyncInAsync` where that would block an event loop."""
@@ -46,10 +48,30 @@ class Portal:
         with self._lock:
             if self._loop is None or self._pid != os.getpid():
                 # A forked child has its parent's loop object, but not the thread that ran it.
-                self._loop = asyncio.new_event_loop()
-                self._pid = os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="tenure-portal", daemon=True).start()
+                loop = asyncio.new_event_loop()
+                try:
+                    threading.Thread(target=loop.run_forever, name="tenure-portal", daemon=True).start()
+                except BaseException:  # no more threads: the next call may try again
+                    loop.close()
+                    raise
+                self._loop, self._pid = loop, os.getpid()
             return self._loop
+
+    def inherit(self) -> None:
+        """In a forked child: another thread of the parent may have held the lock, and is not here to let it go."""
+        self._lock = threading.Lock()
+
+
+_ALL: "weakref.WeakSet[Portal]" = weakref.WeakSet()
+
+
+def _inherit_all() -> None:
+    for portal in list(_ALL):
+        portal.inherit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_inherit_all)
 
 
 def _is_async_code() -> bool:

@@ -7,8 +7,11 @@ ignored, so that a new sender can meet an old worker.
 Used by `task.py`.
 """
 
+import dataclasses
+import difflib
 import functools
 import inspect
+import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -76,6 +79,8 @@ class Signature:
             raw = self._result_encoder.encode(payload)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise PayloadInvalid(self._sentence(f"{error}; nothing was sent")) from error
+        if b"null" in raw and _has_no_number(payload):
+            raise PayloadInvalid(self._sentence("NaN and infinity have no JSON form; nothing was sent"))
         try:
             self._decoder.decode(raw)
         except _UNREADABLE as error:
@@ -103,6 +108,9 @@ class Signature:
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             msg = f"{self._name} returned a {type(result).__name__} that has no JSON form: {error}"
             raise ResultInvalid(msg) from error
+        if b"null" in raw and _has_no_number(result):
+            msg = f"{self._name} returned NaN or infinity, which have no JSON form"
+            raise ResultInvalid(msg)
         if len(raw) > limit:
             msg = f"{self._name} returned {len(raw)} bytes of JSON, and results may have {limit}"
             raise ResultTooLarge(msg)
@@ -118,19 +126,24 @@ class Signature:
 
     @functools.cached_property
     def _result_decoder(self) -> "msgspec.json.Decoder[Any]":
+        plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
         try:
-            return msgspec.json.Decoder(self._result, dec_hook=_decode_hook)
-        except TypeError:  # a type that JSON does not know: plain values then
-            return msgspec.json.Decoder()
+            strict = msgspec.json.Decoder(self._result, dec_hook=_decode_hook)
+            known = all(map(_is_readable, _custom(msgspec.inspect.type_info(self._result), set())))
+        except TypeError:
+            return plain
+        # A type that JSON does not know (a Protocol, a class of one's own): plain values then.
+        return strict if known else plain
 
     def _unknown(self, names: set[Any]) -> str:
         options = sorted(str(name) for name in names if name in OPTION_NAMES)
         if options:
             sent = ", ".join(f"{name}=…" for name in options)
-            return (
-                f"{', '.join(options)}: an option and no parameter, app.submit({self._name}.bind(…), {sent}) takes it"
-            )
-        return f"no parameter named {', '.join(sorted(map(str, names)))}"
+            return f"{', '.join(options)}: an option and no parameter, {self._name}.bind(…).submit({sent}) takes it"
+        unknown = sorted(map(str, names))
+        near = difflib.get_close_matches(unknown[0], self._names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"no parameter named {', '.join(unknown)}{hint}"
 
     def _sentence(self, detail: str) -> str:
         return f"the payload does not fit {self._name}({', '.join(self._names)}): {detail}"
@@ -163,8 +176,8 @@ def _refuse_parameter(parameter: inspect.Parameter, hints: dict[str, Any], name:
         raise BadTask(msg)
     if word in OPTION_NAMES - _PLAIN_WORDS:
         msg = (
-            f"task {name}: parameter {word} has the name of an option of submit, so nobody could tell what "
-            f"{name}.submit({word}=…) means; rename it"
+            f"task {name}: parameter {word} has the name of an option of submit, and whoever reads "
+            f"{name}.submit(…, {word}=…) would take it for that; rename it"
         )
         raise BadTask(msg)
 
@@ -172,13 +185,31 @@ def _refuse_parameter(parameter: inspect.Parameter, hints: dict[str, Any], name:
 def _refuse_unreadable(payload: type[msgspec.Struct], name: str) -> None:
     """Refuse a type that JSON does not know and that cannot check itself: no message could ever be read into it."""
     for field in msgspec.inspect.type_info(payload).fields:  # type: ignore[attr-defined] # a struct has fields
-        found = next((kind for kind in _custom(field.type, set()) if not hasattr(kind, "model_validate")), None)
+        found = next((kind for kind in _custom(field.type, set()) if not _is_readable(kind)), None)
         if found is not None:
             msg = (
                 f"task {name}: parameter {field.name} has the type {found.__name__}, which JSON cannot fill; "
                 "use plain types, a dataclass, a msgspec.Struct or a pydantic model"
             )
             raise BadTask(msg)
+
+
+def _is_readable(kind: type) -> bool:
+    """Whether a value that msgspec leaves to us can be made of JSON."""
+    return kind is object or hasattr(kind, "model_validate")
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether NaN or infinity is in it somewhere: msgspec would say null, without a word."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, Mapping):
+        return any(_has_no_number(one) for one in value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_has_no_number, value))
+    if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
+        return _has_no_number(msgspec.to_builtins(value, enc_hook=_encode_hook))
+    return False
 
 
 def _custom(info: Any, seen: set[int]) -> Iterator[type]:
@@ -235,6 +266,8 @@ def _field(parameter: inspect.Parameter, hints: dict[str, Any]) -> Any:
 def _decode_hook(kind: Any, value: Any) -> Any:
     """Types that check themselves (pydantic's models do)."""
     validate = getattr(kind, "model_validate", None)
+    if kind is object:
+        return value
     if validate is None:
         msg = f"{kind!r} cannot be read from JSON"
         raise TypeError(msg)

@@ -6,7 +6,6 @@ typed by the handler's own signature, without `ctx`.
 Made by `@app.task`. Its instances are messages.
 """
 
-import difflib
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Ty
 
 import msgspec
 
-from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, seconds
+from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, meant, seconds
 from tenure.config import Settings
 from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
@@ -48,8 +47,8 @@ class TaskOptions(TypedDict, total=False):
     #: Failed attempts before the dead letters.
     max_attempts: int
     #: Before the second attempt; doubles, with jitter.
-    first_delay: float | timedelta
-    max_delay: float | timedelta
+    retry_delay: float | timedelta
+    max_retry_delay: float | timedelta
     #: The crash window; the heartbeat keeps it up however long the work takes.
     lease: float | timedelta
     #: Ends a hung handler. None: never.
@@ -133,10 +132,10 @@ class Task(Generic[P, R]):
         """A handle on a message of this task that was sent before, perhaps by another process."""
         return self.app.handle(id, self.signature.decode_result)
 
-    def _arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """With a context of its own in front, where the handler takes one and none was given."""
         signature = self.signature
-        if not signature.wants_context:
+        if not signature.wants_context or "ctx" in kwargs:
             return args
         return with_context(args, task=self.name, queue=self.queue, is_async=signature.is_async)
 
@@ -150,7 +149,7 @@ class AsyncTask(Task[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """Call the handler itself, without a queue; it gets a context of its own, or the one given first."""
-        result: Coroutine[Any, Any, R] = self.function(*self._arguments(args), **kwargs)
+        result: Coroutine[Any, Any, R] = self.function(*self._arguments(args, kwargs), **kwargs)
         return result
 
 
@@ -159,7 +158,7 @@ class SyncTask(Task[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the handler itself, without a queue; it gets a context of its own, or the one given first."""
-        result: R = self.function(*self._arguments(args), **kwargs)
+        result: R = self.function(*self._arguments(args, kwargs), **kwargs)
         return result
 
 
@@ -168,9 +167,7 @@ def check_options(options: TaskOptions) -> None:
     known = TaskOptions.__annotations__.keys()
     unknown = sorted(options.keys() - known)
     if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
-        msg = f"@app.task takes no option {', '.join(unknown)}; {hint}"
+        msg = f"@app.task takes no option {', '.join(unknown)}; {meant(unknown[0], known)}"
         raise BadTask(msg)
 
 
@@ -198,11 +195,16 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
         raise BadTask(msg)
     hold = options.get("max_hold")
     try:
+        first = seconds(options.get("retry_delay", 1.0), "retry_delay")
+        longest = seconds(options.get("max_retry_delay", max(300.0, first)), "max_retry_delay")
+        if first > longest:
+            msg = f"retry_delay={first:g} is more than max_retry_delay={longest:g}"
+            raise BadTask(msg)
         return Policy(
             retry=RetryPolicy(
                 max_attempts=attempts,
-                first_delay_seconds=seconds(options.get("first_delay", 1.0), "first_delay"),
-                max_delay_seconds=seconds(options.get("max_delay", 300.0), "max_delay"),
+                first_delay_seconds=first,
+                max_delay_seconds=longest,
             ),
             lease=LeasePolicy(
                 seconds=seconds(options.get("lease", lease_seconds), "lease", least=0.05),

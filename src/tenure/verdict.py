@@ -28,7 +28,7 @@ class Retry(Exception):
 class Reject(Exception):
     """Raised by a handler: this message can never succeed; put it with the dead letters now."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str = "the handler rejected it") -> None:
         """Say why; people read it beside the dead letter."""
         super().__init__(reason)
         self.reason = reason

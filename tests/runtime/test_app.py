@@ -1,13 +1,14 @@
 """The app: what users make, register tasks with, and submit through."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tenure import BadArgument, KeyConflict, MessageNotFound, PayloadInvalid, Tenure, UnknownTask
 from tenure.config import Settings
-from tenure.errors import BadURL, BodyTooLarge, ConfigurationError, MissingExtra
+from tenure.errors import BadSchedule, BadURL, BodyTooLarge, ConfigurationError, MissingExtra
 from tenure.message import MessageState
 
 
@@ -204,3 +205,35 @@ def test_settings_can_be_handed_in() -> None:
 def test_a_worker_needs_at_least_one_slot(app: Tenure, concurrency: int) -> None:
     with pytest.raises(ConfigurationError, match="concurrency"):
         app.worker(concurrency=concurrency)
+
+
+# --- schedules ------------------------------------------------------------------------------------------
+
+
+def test_schedules_of_two_clients_at_one_place_are_two() -> None:
+    names = []
+    for client, namespace in (("default", None), ("shop", None), ("shop", "blue")):
+        app = Tenure("memory://", client=client, namespace=namespace)
+
+        @app.task
+        async def cleanup() -> None: ...
+
+        names.append(app.schedule(cleanup.bind(), every=60).name)
+    assert names == ["cleanup", "shop/cleanup", "blue/shop/cleanup"]
+
+
+def test_only_a_bound_call_can_be_scheduled(app: Tenure) -> None:
+    for odd in (app.tasks["resize"], "resize"):
+        with pytest.raises(BadSchedule, match=r"schedule takes task.bind\(…\), not"):
+            app.schedule(odd, every=60)  # type: ignore[arg-type]
+
+
+def test_two_schedules_need_two_names(app: Tenure) -> None:
+    app.schedule(app.tasks["deliver"].bind("a"), every=60)
+    with pytest.raises(BadSchedule, match="registered already"):
+        app.schedule(app.tasks["deliver"].bind("b"), every=60)
+
+
+def test_a_path_is_no_url() -> None:
+    with pytest.raises(BadURL, match="sqlite:///jobs"):
+        Tenure(Path("jobs.db"))  # type: ignore[arg-type]

@@ -170,3 +170,38 @@ def test_an_id_that_the_sender_chose_belongs_to_its_namespace() -> None:
     assert outgoing(call, {"id": "7"}, id="new", client=None, sent_at=9.0).message.id == "blue/7"
     assert outgoing(call, {"id": "blue/7"}, id="new", client=None, sent_at=9.0).message.id == "blue/7"
     assert out(id="7").message.id == "7"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("countdown", "delay"), ("eta", "at"), ("max_retries", "max_attempts"), ("dely", "delay")]
+)
+def test_words_of_other_libraries_and_typing_errors_are_understood(word: str, meant: str) -> None:
+    with pytest.raises(BadArgument, match=rf"did you mean {meant}\?. Nothing was sent"):
+        out(None, **{word: 1})
+
+
+def test_a_call_checks_its_own_options_where_they_are_written() -> None:
+    call: Call[object] = Call(Target(), msgspec.Raw(b"{}"))
+    with pytest.raises(BadArgument, match="did you mean priority"):
+        call.having(prioriti=3)  # type: ignore[call-arg]
+
+
+def test_a_message_may_go_to_another_queue_of_its_namespace() -> None:
+    assert out(queue="slow").message.queue == "slow"
+    call: Call[object] = Call(Target(queue="blue/mail"), msgspec.Raw(b"{}"))
+    assert outgoing(call, {"queue": "slow"}, id="new", client=None, sent_at=9.0).message.queue == "blue/slow"
+    for name in ("red/slow", "", "a b", "ü", 7):
+        with pytest.raises(BadArgument, match="cannot name a queue"):
+            out(queue=name)
+
+
+@pytest.mark.parametrize("id", ["a\nb", " a", "a\x1b[0m"])
+def test_an_id_that_cannot_be_seen_or_typed_is_refused(id: str) -> None:
+    with pytest.raises(BadArgument, match="cannot be seen"):
+        out(id=id)
+
+
+async def test_a_call_without_an_app_cannot_be_sent() -> None:
+    call: Call[object] = Call(Target(), msgspec.Raw(b"{}"))
+    with pytest.raises(BadArgument, match="belongs to no app here"):
+        await call.submit()

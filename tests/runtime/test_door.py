@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -143,10 +144,85 @@ def test_a_namespace_that_cannot_be_part_of_a_queues_name_is_refused(namespace: 
         Tenure("memory://", namespace=namespace)
 
 
-@pytest.mark.parametrize("queue", ["", "a/b", " mail", "a\nb"])
+@pytest.mark.parametrize("queue", ["", "a/b", " mail", "a\nb", "Bad Queue!"])
 def test_a_queue_that_cannot_be_named_is_refused(queue: str) -> None:
     app = Tenure("memory://")
     with pytest.raises(BadTask, match="cannot name a queue"):
 
         @app.task(queue=queue)
         async def deliver(to: str) -> None: ...
+
+
+async def test_somebody_elses_id_does_not_hide_ones_own(virtual_clock: VirtualClock) -> None:
+    mine = make_app("memory://hidden-id", namespace="blue", clock=virtual_clock)
+    other = make_app("memory://hidden-id", clock=virtual_clock)
+    async with mine, other:
+        await mine.submit("deliver", {"to": "ada"}, id="order-1")
+        await other.submit("deliver", {"to": "bob"}, id="order-1")
+        assert (await mine.handle("order-1").status()).id == "blue/order-1"
+        assert await mine.handle("order-1").cancel() is True
+        assert (await other.handle("order-1").status()).state is MessageState.READY
+
+
+async def test_one_id_for_many_is_refused() -> None:
+    app = make_app()
+    deliver = app.tasks["deliver"]
+    async with app:
+        with pytest.raises(BadArgument, match="name all of them alike"):
+            await app.submit_many([deliver.bind("a"), deliver.bind("b")], id="x")
+        assert await app.broker.depth() == []
+
+
+@pytest.mark.parametrize("calls", ["deliver", 5, [5], None])
+async def test_what_is_no_list_of_calls_is_refused(calls: Any) -> None:
+    with pytest.raises(BadArgument, match="takes a list of"):
+        await make_app().submit_many(calls)
+
+
+async def test_a_single_call_is_no_list_either() -> None:
+    app = make_app()
+    with pytest.raises(BadArgument, match="takes a list of"):
+        await app.submit_many(app.tasks["deliver"].bind("a"))  # type: ignore[arg-type]
+
+
+async def test_a_broker_that_is_away_from_the_start_says_so_itself() -> None:
+    app = make_app()
+    clock = VirtualClock()
+    broker = SecondBatchFails(app.broker, clock)
+    broker.sends = 1
+    with app.elsewhere(broker, app.state, clock), pytest.raises(BrokerUnavailable):
+        await app.submit_many([app.tasks["deliver"].bind("a")])
+
+
+async def test_what_may_have_been_sent_is_told_apart() -> None:
+    app = make_app()
+    clock = VirtualClock()
+    broker = SecondBatchFails(app.broker, clock)
+    limit = broker.traits.batch_limit
+    with app.elsewhere(broker, app.state, clock), pytest.raises(PartlySent) as caught:
+        await app.submit_many([app.tasks["deliver"].bind(str(number)) for number in range(2 * limit + 1)])
+    assert f"({limit} of them perhaps: no answer came)" in str(caught.value)
+    assert "not tried" in str(caught.value.refusals[2 * limit])
+
+
+async def test_an_open_that_is_given_up_is_not_opened_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    opened: list[int] = []
+
+    async def slow() -> None:
+        await asyncio.sleep(1)
+        opened.append(1)
+
+    monkeypatch.setattr(app.broker, "open", slow)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(app.open(), 0.5)
+    await app.open()
+    await app.open()
+    assert opened == [1]
+
+
+async def test_a_call_can_be_sent_by_itself() -> None:
+    app = make_app()
+    async with app:
+        handle = await app.tasks["deliver"].bind("ada").having(key="k").submit(delay=60)
+        assert (await handle.status()).state is MessageState.DELAYED

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 
@@ -29,7 +30,7 @@ class Shop:
         self.cancelled: list[str] = []
         app = self.app
 
-        @app.task(max_attempts=2, first_delay=8)
+        @app.task(max_attempts=2, retry_delay=8)
         async def resize(ctx: Context, image: str) -> Size:
             ctx.progress(0.5, "half")
             if image == "slow":
@@ -78,6 +79,8 @@ async def test_a_result_that_takes_too_long_is_a_timeout_and_the_message_goes_on
     shop = Shop()
     async with shop.app, shop.app.worker():
         handle = await shop.resize.submit("slow")
+        with pytest.raises(ResultTimeout):
+            await handle.result(timeout=timedelta(seconds=1))
         with pytest.raises(TimeoutError) as caught:
             await handle.result(timeout=10)
         assert isinstance(caught.value, ResultTimeout)
@@ -91,7 +94,7 @@ async def test_the_error_of_a_task_comes_with_its_name_and_the_workers_traceback
         with pytest.raises(TaskFailed) as caught:
             await (await shop.resize.submit("broken")).result()
     error = caught.value
-    assert (error.code, error.reason, error.error) == ("task_failed", "max_attempts", "FileNotFoundError")
+    assert (error.code, error.reason_code, error.error) == ("task_failed", "max_attempts", "FileNotFoundError")
     assert "no such file" in str(error)
     assert "raise FileNotFoundError(msg)" in error.remote_traceback
     assert "In the worker" in "".join(error.__notes__)
@@ -102,7 +105,7 @@ async def test_a_rejected_task_says_so() -> None:
     async with shop.app, shop.app.worker():
         with pytest.raises(TaskFailed, match="not ours") as caught:
             await (await shop.resize.submit("never")).result()
-    assert (caught.value.reason, caught.value.error) == ("rejected", "")
+    assert (caught.value.reason_code, caught.value.error) == ("rejected", "")
 
 
 async def test_the_result_of_a_message_that_was_purged_never_comes() -> None:
@@ -110,7 +113,7 @@ async def test_the_result_of_a_message_that_was_purged_never_comes() -> None:
     async with shop.app:
         handle = await shop.resize.submit("abc")
         assert await shop.app.broker.delete([handle.id]) == [handle.id]
-        with pytest.raises(MessageCancelled, match="never will"):
+        with pytest.raises(MessageCancelled, match="it has no result; submit it again"):
             await handle.result()
 
 

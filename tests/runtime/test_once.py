@@ -4,11 +4,12 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from tenure.errors import BadArgument
 from tenure.message import Message
 from tenure.once import OnceKey, insert_once, insert_once_async
 
@@ -55,9 +56,10 @@ def test_another_connection_sees_it_once_it_is_committed(tmp_path: Path) -> None
 
 
 def test_a_transaction_that_is_open_already_is_used(db: sqlite3.Connection) -> None:
-    db.isolation_level = None
     insert_once(db, key())
     db.execute("DELETE FROM tenure_once")
+    db.commit()
+    db.isolation_level = None
     db.execute("BEGIN IMMEDIATE")
     assert insert_once(db, key())
     db.execute("ROLLBACK")
@@ -125,3 +127,59 @@ async def test_drivers_that_are_awaited_work_too(db: sqlite3.Connection, driver:
 def test_a_key_that_looks_like_an_id_is_still_a_key(db: sqlite3.Connection) -> None:
     assert insert_once(db, key(id="7"))
     assert insert_once(db, key(id="8", key="id:7"))
+
+
+# --- connections that commit by themselves ---------------------------------------------------------------
+
+
+def test_a_connection_that_commits_every_statement_is_refused_before_anything_is_written(
+    db: sqlite3.Connection,
+) -> None:
+    db.isolation_level = None
+    for tx in (db, db.cursor()):
+        with pytest.raises(BadArgument, match=r"needs an open transaction.*the effect was not started"):
+            insert_once(tx, key())
+    assert db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+class Told:
+    """A driver that tells about itself as others do."""
+
+    def __init__(self, **told: Any) -> None:
+        self.__dict__.update(told)
+        self.rowcount = 1
+
+    def execute(self, sql: str) -> "Told":
+        return self
+
+
+class Info:
+    def __init__(self, status: int) -> None:
+        self.transaction_status = status
+
+
+@pytest.mark.parametrize(
+    ("connection", "is_fine"),
+    [
+        (Told(), True),
+        (Told(autocommit=True, info=Info(0)), False),
+        (Told(autocommit=True, info=Info(2)), True),
+        (Told(autocommit=False, info=Info(0)), True),
+        (Told(is_in_transaction=lambda: False), False),
+        (Told(is_in_transaction=lambda: True), True),
+        (Told(in_transaction=False, autocommit=True), False),
+        (Told(connection=Told(in_transaction=False, isolation_level=None)), False),
+    ],
+    ids=range(8),
+)
+def test_what_drivers_tell_about_themselves_is_believed(connection: Any, is_fine: bool) -> None:
+    if is_fine:
+        assert insert_once(connection, key())
+    else:
+        with pytest.raises(BadArgument):
+            insert_once(connection, key())
+
+
+def test_what_is_no_connection_at_all_is_refused() -> None:
+    with pytest.raises(BadArgument, match="not None"):
+        insert_once(cast("Any", None), key())

@@ -1,8 +1,12 @@
 """What people do to messages and queues from outside, and what stays of it."""
 
 import asyncio
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
+
+from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.operating import PURGEABLE, Cancelled, Operator, this_user
@@ -100,3 +104,52 @@ async def test_an_act_is_recorded_even_if_whoever_asked_gives_up(harness: Harnes
         await asyncio.sleep(1)
         assert await harness.state_of(message.id) is MessageState.CANCELLED
         assert [kind for kind, _ in await recorded(harness)] == [EventKind.CANCELLED]
+
+
+class AwayJournal:
+    """Answers `times` times with an outage."""
+
+    def __init__(self, inner: Any, times: int) -> None:
+        self._inner = inner
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def append(self, events: Any) -> None:
+        if self._times > 0:
+            self._times -= 1
+            msg = "away"
+            raise BrokerUnavailable(msg)
+        await self._inner.append(events)
+
+
+@pytest.mark.parametrize("times", [1, 100])
+async def test_an_act_that_cannot_be_written_down_stands_and_is_told(
+    harness: Harness, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with harness:
+        message = await harness.put()
+        journal = AwayJournal(harness.state.journal, times)
+        state = cast("Any", SimpleNamespace(journal=journal, board=harness.state.board))
+        (answer,) = await Operator(harness.broker, state, harness.clock, by="ada").cancel([message.id])
+        assert answer.was is MessageState.READY
+        kinds = [kind for kind, _ in await recorded(harness)]
+    if times == 1:
+        assert kinds == [EventKind.CANCELLED]
+    else:
+        assert kinds == []
+        assert "could not be written to the journal" in caplog.text
+        assert message.id in caplog.text
+
+
+async def test_a_purge_ends_however_fast_others_send(harness: Harness) -> None:
+    async with harness:
+        await harness.put_many(1500)
+        removed = 0
+        async for count in operator(harness).purge(QUEUE, [MessageState.READY]):
+            removed += count
+            await asyncio.sleep(1)
+            await harness.put_many(1500)
+            assert removed <= 1500
+        assert removed == 1500

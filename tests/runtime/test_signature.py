@@ -1,7 +1,7 @@
 """A handler's signature: how a payload becomes arguments, and arguments a payload."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -163,7 +163,7 @@ def test_plain_words_that_are_options_too_may_name_parameters() -> None:
 def test_an_option_given_as_an_argument_is_told_where_it_belongs() -> None:
     def work(image: str) -> None: ...
 
-    with pytest.raises(PayloadInvalid, match=r"app.submit\(work.bind\(…\), delay=…\) takes it; nothing was sent"):
+    with pytest.raises(PayloadInvalid, match=r"work.bind\(…\).submit\(delay=…\) takes it; nothing was sent"):
         Signature(work, "work").body(("a.png",), {"delay": 30})
 
 
@@ -349,3 +349,53 @@ def test_a_result_is_read_as_the_handlers_own_type() -> None:
 
 def test_a_result_without_a_declared_type_is_plain_json() -> None:
     assert Signature(lambda: None, "work").decode_result(b'{"a":[1]}') == {"a": [1]}
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")], {"a": {"b": -float("inf")}}, (float("nan"),)])
+def test_numbers_that_json_does_not_know_are_refused_and_never_null(value: Any) -> None:
+    def work(x: Any) -> None: ...
+
+    signature = Signature(work, "work")
+    with pytest.raises(PayloadInvalid, match="NaN and infinity have no JSON form; nothing was sent"):
+        signature.body((value,), {})
+    with pytest.raises(ResultInvalid, match="NaN or infinity"):
+        signature.encode_result(value, 100)
+
+
+def test_none_is_still_null() -> None:
+    def work(x: Any) -> None: ...
+
+    assert bytes(Signature(work, "work").body(({"a": [None, 1.5]},), {})) == b'{"x":{"a":[null,1.5]}}'
+
+
+@dataclass
+class Measured:
+    value: float
+
+
+def test_a_number_that_json_does_not_know_is_found_inside_a_dataclass() -> None:
+    with pytest.raises(ResultInvalid):
+        Signature(lambda: None, "work").encode_result([Measured(float("nan"))], 100)
+
+
+def test_object_takes_and_gives_anything() -> None:
+    def work(x: object, y: dict[str, object]) -> dict[str, object]:
+        return y
+
+    assert arguments(work, b'{"x": [1], "y": {"a": null}}') == {"a": None}
+    assert Signature(work, "work").decode_result(b'{"a":[1]}') == {"a": [1]}
+
+
+@pytest.mark.parametrize("kind", [Iterable[int], _Plain, Hashable])
+def test_a_result_of_a_type_that_json_does_not_know_is_read_as_plain_values(kind: Any) -> None:
+    def work() -> None: ...
+
+    work.__annotations__["return"] = kind
+    assert Signature(work, "work").decode_result(b"[1,2]") == [1, 2]
+
+
+def test_a_misspelt_parameter_is_told_with_what_was_meant() -> None:
+    def work(image: str) -> None: ...
+
+    with pytest.raises(PayloadInvalid, match=r"no parameter named imge; did you mean image\?; nothing was sent"):
+        Signature(work, "work").payload({"imge": "a.png"})

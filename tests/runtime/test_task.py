@@ -31,7 +31,7 @@ def test_defaults_come_from_the_app(app: Tenure) -> None:
 
 def test_times_are_seconds_or_timedeltas() -> None:
     policy = policy_from(
-        {"lease": timedelta(minutes=1), "max_hold": 5, "first_delay": 0.5, "max_delay": timedelta(hours=1)},
+        {"lease": timedelta(minutes=1), "max_hold": 5, "retry_delay": 0.5, "max_retry_delay": timedelta(hours=1)},
         max_attempts=3,
         lease_seconds=30.0,
         result_limit=1,
@@ -51,7 +51,7 @@ def test_times_are_seconds_or_timedeltas() -> None:
         {"lease": float("inf")},
         {"lease": "30"},
         {"max_hold": 0},
-        {"first_delay": timedelta(seconds=-1)},
+        {"retry_delay": timedelta(seconds=-1)},
         {"reject_on": "ValueError"},
         {"reject_on": (ValueError, "KeyError")},
         {"reject_on": int},

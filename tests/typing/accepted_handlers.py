@@ -31,7 +31,7 @@ async def resize(ctx: Context, path: str, width: int = 800) -> Picture:
 
 
 @app.task(
-    name="thumbnail", queue="pictures", max_attempts=5, first_delay=0.5, max_delay=timedelta(minutes=5), lease=30,
+    name="thumbnail", queue="pictures", max_attempts=5, retry_delay=0.5, max_retry_delay=timedelta(minutes=5), lease=30,
     max_hold=None, reject_on=(ValueError, KeyError), concurrency=2, runs_in="process",
 )  # fmt: skip
 def shrink(ctx: SyncContext, path: str, *, width: int) -> bytes:

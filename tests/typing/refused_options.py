@@ -75,7 +75,6 @@ def of_a_verdict() -> None:
     """When to come back, and why not."""
     Retry(after="soon")  # expect: arg-type | reportArgumentType
     Retry(afer=5)  # expect: call-arg | reportCallIssue
-    Reject()  # expect: call-arg | reportCallIssue
     Reject(17)  # expect: arg-type | reportArgumentType
 
 

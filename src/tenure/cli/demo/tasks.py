@@ -64,7 +64,7 @@ def build(folder: Path) -> Tenure:
         effects.write(ctx)
         return f"{film} transcoded"
 
-    @app.task(queue="mail", max_attempts=5, first_delay=0.5)
+    @app.task(queue="mail", max_attempts=5, retry_delay=0.5)
     async def notify(ctx: Context, person: str) -> str:
         await asyncio.sleep(0.1)
         if ctx.attempt < NOTIFY_SUCCEEDS_AT:
@@ -73,7 +73,7 @@ def build(folder: Path) -> Tenure:
         effects.write(ctx)
         return f"{person} notified"
 
-    @app.task(queue="mail", max_attempts=3, first_delay=0.3)
+    @app.task(queue="mail", max_attempts=3, retry_delay=0.3)
     async def fax(number: str) -> None:
         await asyncio.sleep(0.1)
         msg = f"no fax answers at {number}"

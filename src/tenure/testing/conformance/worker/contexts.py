@@ -44,7 +44,7 @@ class Contexts:
             async def second() -> None:
                 runs.append(None)
 
-            @stage.task(max_attempts=2, first_delay=1)
+            @stage.task(max_attempts=2, retry_delay=1)
             async def first(ctx: Context) -> None:
                 ctx.submit(second.bind())
                 raise RuntimeError
@@ -101,7 +101,7 @@ class Contexts:
     async def test_a_checkpoint_survives_a_failed_attempt(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
 
-            @stage.task(max_attempts=2, first_delay=1)
+            @stage.task(max_attempts=2, retry_delay=1)
             async def work(ctx: Context) -> object:
                 last = await ctx.last_checkpoint()
                 if last is None:
@@ -137,7 +137,7 @@ class Contexts:
             @stage.task(queue=f"{stage.queue}-next")
             async def second() -> None: ...
 
-            @stage.task(max_attempts=2, first_delay=1)
+            @stage.task(max_attempts=2, retry_delay=1)
             def work(ctx: SyncContext) -> object:
                 last = ctx.last_checkpoint(dict)
                 ctx.progress(0.5)
@@ -181,7 +181,7 @@ class Contexts:
             async with Stage(harness) as stage:
                 runs: list[None] = []
 
-                @stage.task(max_attempts=2, first_delay=1)
+                @stage.task(max_attempts=2, retry_delay=1)
                 async def pay(ctx: Context, amount: int) -> None:
                     runs.append(None)
                     with db:

@@ -121,7 +121,7 @@ async def _killed_at(
         @stage.task(queue=f"{stage.queue}-next")
         async def follow() -> None: ...
 
-        @stage.task(max_attempts=2, first_delay=1)
+        @stage.task(max_attempts=2, retry_delay=1)
         async def work(ctx: Context) -> None:
             stage.note("run")
             with db:

@@ -18,7 +18,7 @@ class Failing:
         async with Stage(harness) as stage:
             ran_at: list[float] = []
 
-            @stage.task(max_attempts=4, first_delay=2.0)
+            @stage.task(max_attempts=4, retry_delay=2.0)
             async def fail() -> None:
                 ran_at.append(harness.clock.monotonic())
                 msg = "the printer is on fire"
@@ -62,7 +62,7 @@ class Failing:
         async with Stage(harness) as stage:
             runs: list[None] = []
 
-            @stage.task(max_attempts=10, first_delay=0.1)
+            @stage.task(max_attempts=10, retry_delay=0.1)
             async def fail() -> None:
                 runs.append(None)
                 raise RuntimeError
@@ -208,6 +208,30 @@ class Failing:
             await stage.start()
             assert (await stage.ended(id, within=120)).result == b'"deployed"'
 
+    async def test_what_a_living_worker_knows_is_left_to_it_however_long_it_takes(self, harness: Harness) -> None:
+        """A deploy may rest half way: most workers do not know the task, and the one that does is busy."""
+        async with Stage(harness) as stage:
+
+            @stage.task
+            async def known() -> None: ...
+
+            old_tasks = dict(stage.tasks)
+
+            @stage.task
+            async def from_the_next_release(seconds: int) -> str:
+                await asyncio.sleep(seconds)
+                return "deployed"
+
+            busy = await stage.submit(from_the_next_release.bind(3600))
+            await stage.start(concurrency=1)
+            await stage.until(lambda: _is_leased(harness, busy))
+            for _ in range(3):
+                await stage.start(tasks=old_tasks)
+            id = await stage.submit(from_the_next_release.bind(0))
+            record = await stage.ended(id, within=4000)
+            assert (record.state, record.result) == (MessageState.COMPLETED, b'"deployed"')
+            assert (record.counters.attempts, record.history) == (0, ())
+
     async def test_a_task_that_nobody_ever_knows_ends_with_the_dead_letters(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
 
@@ -229,7 +253,7 @@ class Failing:
             began: list[float] = []
             ended: list[float] = []
 
-            @stage.task(max_attempts=2, max_hold=3 * harness.lease_seconds, first_delay=1)
+            @stage.task(max_attempts=2, max_hold=3 * harness.lease_seconds, retry_delay=1)
             async def hang() -> None:
                 began.append(harness.clock.monotonic())
                 try:
@@ -246,6 +270,10 @@ class Failing:
             assert (record.state, record.counters.attempts) == (MessageState.DEAD, 2)
             assert record.reason is not None
             assert "max_hold" in record.reason.text
+
+
+async def _is_leased(harness: Harness, id: str) -> bool:
+    return (await harness.record(id)).state is MessageState.LEASED
 
 
 async def _send(harness: Harness, task: str, body: bytes) -> str:

@@ -91,7 +91,7 @@ class WorkerKeys:
         async with Stage(harness) as stage:
             attempts: list[int] = []
 
-            @stage.task(max_attempts=3, first_delay=1)
+            @stage.task(max_attempts=3, retry_delay=1)
             async def flaky(ctx: Context) -> None:
                 attempts.append(ctx.attempt)
                 if ctx.attempt < 3:

@@ -36,7 +36,7 @@ class Outages:
         async with Stage(harness) as stage:
             runs: list[str] = []
 
-            @stage.task(max_attempts=2, first_delay=1)
+            @stage.task(max_attempts=2, retry_delay=1)
             async def work(ctx: Context, how: str) -> str:
                 runs.append(how)
                 await asyncio.sleep(5)
@@ -176,7 +176,7 @@ class Outages:
                 @stage.task(queue=f"{stage.queue}-next")
                 async def follow() -> None: ...
 
-                @stage.task(max_attempts=3, first_delay=1)
+                @stage.task(max_attempts=3, retry_delay=1)
                 async def work(ctx: Context, how: str) -> None:
                     runs.append((how, ctx.attempt))  # noqa: B023 - the worker ends within this turn
                     ctx.progress(0.5)

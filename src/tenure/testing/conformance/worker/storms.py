@@ -49,7 +49,7 @@ class _Storm(Stage):
         self._workers: list[Actor] = []
         self._expected: dict[str, tuple[str, bool]] = {}
         self.task(name="follow", queue=f"{self.queue}-next")(_follow)
-        self.task(name="work", max_attempts=100, first_delay=1, max_delay=5)(self._work)
+        self.task(name="work", max_attempts=100, retry_delay=1, max_retry_delay=5)(self._work)
 
     async def _work(self, ctx: Context, how: str, seconds: float, hands_on: bool) -> None:  # noqa: FBT001
         self.note(f"run {ctx.message.id}")

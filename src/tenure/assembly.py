@@ -64,7 +64,12 @@ def _not_here(scheme: str) -> Exception:
 
 def _sqlite(url: str, parts: SplitResult) -> tuple[str, list[tuple[str, str]]]:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`, with `?synchronous=normal` and the like."""
-    if parts.netloc or not parts.path.strip("/"):
+    path = unquote(parts.path[1:])
+    # urlsplit takes `sqlite:jobs.db` too, and would have us drop a letter.
+    if not url.lower().startswith("sqlite:///") or parts.netloc or not path.strip("/"):
         msg = f"{url!r} names no file; write sqlite:///jobs.db (relative) or sqlite:////srv/jobs.db (absolute)"
         raise BadURL(msg)
-    return unquote(parts.path[1:]), parse_qsl(parts.query, keep_blank_values=True)
+    if path.startswith("~"):
+        msg = f"{url!r}: nobody makes a home folder of ~ here; write sqlite:////home/… (absolute)"
+        raise BadURL(msg)
+    return path, parse_qsl(parts.query, keep_blank_values=True)

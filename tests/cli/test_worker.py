@@ -73,7 +73,7 @@ def test_a_thread_that_does_not_end_does_not_keep_the_process(tenure: Run) -> No
         _until_leased(tenure)
         worker.send(signal.SIGTERM)
         assert worker.ends(5) == 0
-        worker.says("a function still runs in a thread")
+        worker.says("a handler still runs")
     assert _state(tenure, "stuck") == "ready"
 
 

@@ -1,6 +1,7 @@
 """Handling: runs one message, wherever its handler belongs, and catches the verdict."""
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +19,7 @@ from tenure.message import Counters, Message
 from tenure.record import Progress
 from tenure.runtime.children import ChildDied
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.handling import Handling
+from tenure.runtime.handling import PATIENCE_SECONDS, Handling
 from tenure.runtime.quota import Quotas
 from tenure.runtime.slots import Slots
 from tenure.testing.virtual import VirtualClock
@@ -444,3 +445,80 @@ async def test_a_suspect_runs_alone_and_only_there_its_crash_is_its_own(virtual_
         assert "exit code 3" in verdict.reason.text
         assert isinstance(await bench.verdict(work, counters=Counters(crashes=1)), Dead), "one crash is no suspicion"
         assert len(bench.solo.ran) == 2
+
+
+# --- handlers that swallow their cancellation -------------------------------------------------------------
+
+
+class Stubborn:
+    """Goes on until it is let go, whoever cancels it."""
+
+    def __init__(self) -> None:
+        self.let_go = False
+        self.told = False
+
+    async def __call__(self, ctx: Context) -> str:
+        while not self.let_go:
+            self.told = ctx.lease_lost
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.5)
+        return "too late"
+
+
+async def test_a_handler_that_swallows_its_cancellation_is_left_and_keeps_its_slot(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    stubborn = Stubborn()
+
+    async def work(ctx: Context) -> str:
+        return await stubborn(ctx)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        returned = Returned(0.0, Reason("worker_stopping", "stop"))
+        bench.handling.end(delivery, returned)
+        await asyncio.sleep(PATIENCE_SECONDS + 1)
+        assert bench.verdicts == {delivery.id: returned}
+        assert delivery.left
+        assert "does it swallow CancelledError" in caplog.text
+        assert bench.slots.running == 1
+        assert delivery.id in bench.handling.running_ids
+        stubborn.let_go = True
+        await asyncio.sleep(1)
+        assert bench.slots.running == 0
+        assert delivery.id not in bench.handling.running_ids
+        assert bench.verdicts == {delivery.id: returned}, "its late result is nobody's"
+
+
+async def test_max_hold_ends_a_handler_that_swallows_its_cancellation_all_the_same(virtual_clock: VirtualClock) -> None:
+    stubborn = Stubborn()
+
+    async def work(ctx: Context) -> str:
+        return await stubborn(ctx)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work, max_attempts=1)
+        await asyncio.sleep(1)
+        bench.handling.end_overheld(delivery)
+        await asyncio.sleep(PATIENCE_SECONDS + 1)
+        verdict = bench.verdicts[delivery.id]
+        assert isinstance(verdict, Dead)
+        stubborn.let_go = True
+        await asyncio.sleep(1)
+
+
+async def test_a_handler_that_ends_a_little_late_is_not_left(virtual_clock: VirtualClock) -> None:
+    async def work() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(PATIENCE_SECONDS / 2)
+
+    async with handling(virtual_clock) as bench:
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, Lost())
+        await asyncio.sleep(PATIENCE_SECONDS * 2)
+        assert bench.verdicts == {delivery.id: Lost()}
+        assert not delivery.left

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from tenure import Context, Reject, Retry, SyncContext
-from tenure.middleware import Run, around
+from tenure.middleware import Middlewares, Run, around
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Completed, Dead, Retried
 
@@ -279,3 +280,22 @@ async def test_without_any_the_handler_is_called_as_it_is() -> None:
         return "plain"
 
     assert await around([], None, run)() == "plain"  # type: ignore[arg-type]
+
+
+class Wrapper:
+    """Middleware as people write it: a method, a partial, an object that can be called."""
+
+    async def method(self, ctx: Context, run: Run) -> Any:
+        return await run()
+
+    async def __call__(self, ctx: Context, run: Run) -> Any:
+        return await run()
+
+
+async def _named(prefix: str, ctx: Context, run: Run) -> Any:
+    return f"{prefix} {await run()}"
+
+
+@pytest.mark.parametrize("one", [Wrapper().method, Wrapper(), functools.partial(_named, "a")], ids=range(3))
+def test_methods_partials_and_objects_can_be_middleware(one: Any) -> None:
+    assert Middlewares()(one) is one

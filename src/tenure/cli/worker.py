@@ -15,11 +15,13 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli import logs
-from tenure.cli.duration import DURATION, spoken
+from tenure.cli.duration import DURATION, stated
+from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
 from tenure.cli.naming import near, short_name
 from tenure.cli.output import plural, safe_url, say_json
-from tenure.cli.target import find, json_option, target_argument
+from tenure.cli.tally import Tally
+from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock
 
 if TYPE_CHECKING:
@@ -37,40 +39,53 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option("--queue", "-q", "queues", multiple=True, help="Serve this queue only; repeat it for more.")
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")
+@click.option("--until-empty", is_flag=True, help="Stop when nothing is left to do, instead of waiting for more.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too.")
 @json_option
 def worker(
     target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, grace: float | None,
-    style: str | None, *, verbose: bool, as_json: bool,
+    style: str | None, *, until_empty: bool, verbose: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Run messages of an app's tasks until told to stop.
 
     TARGET is module:attribute, as in jobs:app, found from the current folder. SIGTERM or Ctrl-C stops leasing
     and lets handlers finish within the grace; what is left is given back. A second one gives everything back
     at once. Nothing is lost either way. With --json, logs are JSON and what was done is printed at the end.
+
+    --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
+    wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
+    the app does not have.
     """
-    if target is None or "://" in target:
+    target = or_default(target)
+    if not target or "://" in target:
         msg = "a worker needs the tasks' code: name the app as module:attribute, as in jobs:app, not a URL"
         raise BadTarget(msg)
     logs.install(style or ("json" if as_json else "text"), verbose=verbose)
     app = find(target)
     own = [short_name(app, queue) for queue in queues]
     _warn_of_strange_queues(app, own)
-    made = app.worker(concurrency=concurrency, queues=own, name=name, grace=grace, reference=target)
+    tally = Tally()
+    made = app.worker(concurrency=concurrency, queues=own, name=name, grace=grace, reference=target, sinks=[tally])
     grace = app.settings.grace_seconds if grace is None else grace
-    asyncio.run(_work(app, made, _Stop(made, grace, app.clock)))
+    stop = _Stop(made, grace, app.clock)
+    asyncio.run(_work(app, made, stop, tally, until_empty=until_empty, as_json=as_json))
+
+
+def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
+    """Say what was done. Handlers that do not end would keep the loop and the process: then it ends here and now."""
     if as_json:
-        say_json({"owner": made.owner_id, "counts": dict(made.counts)})
-    if made.has_stuck_threads:
-        # Threads cannot be ended from outside and would keep the process; their messages are given back already.
-        logger.warning("a function still runs in a thread although its message was given back; ending the process")
+        say_json({"owner": worker.owner_id, "counts": dict(worker.counts), "given_back": tally.given_back})
+    if worker.has_stuck_handlers:
+        logger.warning("a handler still runs although its message was given back; ending the process")
         sys.stdout.flush()
         logging.shutdown()
         os._exit(0)
 
 
-async def _work(app: Tenure, worker: "Worker", stop: "_Stop") -> None:
+async def _work(
+    app: Tenure, worker: "Worker", stop: "_Stop", tally: Tally, *, until_empty: bool, as_json: bool
+) -> None:
     stop.listen()
     async with app:
         await worker.start()
@@ -84,12 +99,13 @@ async def _work(app: Tenure, worker: "Worker", stop: "_Stop") -> None:
             safe_url(app.url),
         )
         # Also when a part of it died: a worker that cannot work must not look alive.
-        await worker.asked_to_stop()
-        await worker.stop()
-        counts = worker.counts
-        told = ", ".join(f"{counts[kind]} {kind}" for kind in ("completed", "retried", "dead") if counts.get(kind))
-        logger.info("%s did: %s", worker.owner_id, told or "nothing, there was nothing to do")
+        try:
+            await (work_until_empty(app, worker) if until_empty else worker.asked_to_stop())
+        finally:
+            await worker.stop()
+        logger.info("%s did: %s", worker.owner_id, tally)
     stop.ignore()
+    _end(worker, tally, as_json=as_json)
 
 
 class _Stop:
@@ -124,7 +140,7 @@ class _Stop:
         if not self._asked:
             in_flight = self._worker.in_flight if self.started else 0
             logger.info(
-                "stopping: %d in flight, up to %s; again to give them back now", in_flight, spoken(self._grace_seconds)
+                "stopping: %d in flight, up to %s; again to give them back now", in_flight, stated(self._grace_seconds)
             )
         else:
             logger.info("stopping now: what is in flight is given back")

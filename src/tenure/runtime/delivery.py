@@ -20,8 +20,8 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "message", "queue", "runner", "sealed",
-        "started", "task", "thread", "token", "verdict",
+        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "left", "message", "queue", "runner",
+        "sealed", "started", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -46,6 +46,8 @@ class Delivery:
         #: Set by whoever ends the run from outside: the verdict that the cancelled handler gets.
         self.ending: Verdict | None = None
         self.lease_lost = False
+        #: Its code goes on though its verdict is given: it swallowed its cancellation.
+        self.left = False
         self.verdict: Verdict | None = None
         # settling
         #: The ledger has it as done: whatever the broker says after that, it is completed.

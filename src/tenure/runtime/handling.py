@@ -31,6 +31,9 @@ from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
 
 logger = logging.getLogger("tenure.handling")
 
+#: How long a handler that was cancelled may take to end, before it is left to itself.
+PATIENCE_SECONDS = 3.0
+
 #: How long a message waits after no child process could be started for it.
 CHILD_FAILED_SECONDS = 30.0
 
@@ -74,11 +77,27 @@ class Handling:
             delivery.ending = verdict
             if delivery.started is not None:  # a task that is cancelled before its first step never runs at all
                 delivery.runner.cancel()
+                self._loop.call_later(PATIENCE_SECONDS, self._leave, delivery, verdict)
+
+    def _leave(self, delivery: Delivery, verdict: Verdict) -> None:
+        """It swallows its cancellation, and code cannot be ended from outside: it is left, and its slot stays taken."""
+        if delivery not in self.running:
+            return
+        task = delivery.task.name if delivery.task is not None else "a handler"
+        logger.error(
+            "%s %s does not end though it was cancelled: does it swallow CancelledError? It is told (ctx.lease_lost), "
+            "whatever it does from here on is refused, and its slot is free when it ends", task, delivery.id,
+        )  # fmt: skip
+        self.running.discard(delivery)
+        delivery.left = True
+        delivery.finished = self._clock.monotonic()
+        self._conclude(delivery, Lost() if delivery.lease_lost else verdict)
 
     def end_overheld(self, delivery: Delivery) -> None:
         """End a run that took longer than `max_hold`: a failed attempt like any other."""
         if delivery.message is not None and delivery.task is not None:
-            reason = Reason("max_hold", "it ran longer than max_hold allows and was ended")
+            how = "a thread cannot be ended, its result is refused" if delivery.thread is not None else "it was ended"
+            reason = Reason("max_hold", f"it ran longer than max_hold allows; {how}")
             policy = delivery.task.policy
             self.end(delivery, judge_failure(reason, policy, delivery.message, delivery.attempt, random.random))
 
@@ -101,6 +120,9 @@ class Handling:
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
             # An error on the way out of a run that was ended from outside is not the message's fault.
             verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)
+        if delivery.left:  # its verdict was given when it was left
+            self._finish(delivery)
+            return
         delivery.finished = self._clock.monotonic()
         self.running.discard(delivery)
         if not self._thread_goes_on(delivery):

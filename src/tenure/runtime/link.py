@@ -52,7 +52,7 @@ class WorkerLink:
     @property
     def lease_lost(self) -> bool:
         """Whether the message is no longer ours."""
-        return self._delivery.lease_lost
+        return self._delivery.lease_lost or self._delivery.left
 
     @property
     def stopping(self) -> bool:

@@ -74,7 +74,7 @@ class Worker:
         self._make_children = children
         self._bus = Bus(state.journal, sinks)
         self._slots = Slots(options.concurrency)
-        self._membership = Membership(broker, state.roster, clock, self._bus.publish, options)
+        self._membership = Membership(broker, state.roster, clock, self._bus.publish, options, tasks=tasks)
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._jobs: list[asyncio.Task[None]] = []
@@ -125,8 +125,8 @@ class Worker:
         return self._slots.unsettled
 
     @property
-    def has_stuck_threads(self) -> bool:
-        """Whether a plain function still runs though its message was given back; only the process' end ends it."""
+    def has_stuck_handlers(self) -> bool:
+        """Whether a thread, or code that swallows its cancellation, still runs; only the process' end ends it."""
         return self._slots.running > 0
 
     @property

@@ -78,6 +78,10 @@ class Crew:
         #: How often a handler was begun, by message.
         self.runs: Counter[str] = Counter()
         self.is_working = False
+        #: How many runs may still begin. Whoever comes after the last waits until more are allowed.
+        self._runs_left = 0
+        self._is_allowed = asyncio.Event()
+        self._is_out = asyncio.Event()
         self._worker: Worker | None = None
         #: To the worker that works, or worked last.
         self._wire = MortalWire(broker, state, heard)
@@ -108,6 +112,22 @@ class Crew:
             self.is_working = False
             if self._worker is not None:
                 self._wire.freeze()
+
+    def allow(self, runs: int) -> None:
+        """So many runs of handlers may begin from now on."""
+        self._runs_left = runs
+        self._is_out.clear()
+        self._is_allowed.set()
+
+    @property
+    def is_out_of_runs(self) -> bool:
+        """Whether one was to begin that is not allowed."""
+        return self._is_out.is_set()
+
+    async def work_for(self, seconds: float) -> None:
+        """Let so much time pass; less if the runs are used up, for time stands still while something can run."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_out.wait(), seconds)
 
     @property
     def is_busy(self) -> bool:
@@ -194,6 +214,7 @@ class Crew:
     async def middleware(self, ctx: Context, run: Run) -> Any:
         """Around every handler: the moments at which faults strike."""
         task, faults = ctx.message.task, self._faults
+        await self._may_begin()
         self.runs[ctx.message.id] += 1
         if (outage := faults.strike(Outage, [task])) is not None:
             self._go_away(outage.seconds)
@@ -207,6 +228,13 @@ class Crew:
         if not self._wire.is_cut.is_set() and faults.strike(Crash, [task], "returned") is None:
             return result
         return await self._die()
+
+    async def _may_begin(self) -> None:
+        while self._runs_left <= 0:
+            self._is_allowed.clear()
+            self._is_out.set()
+            await self._is_allowed.wait()
+        self._runs_left -= 1
 
     async def _crash_within(self, run: Run, seconds: float | None) -> None:
         """Let the handler go as far as it comes in that time; its worker dies before anybody hears of an end.
@@ -241,7 +269,7 @@ class Crew:
     async def _threads_of(self, worker: Worker) -> None:
         """Wait for plain functions that go on: in a dead process they would not, so nobody may run beside them."""
         for _ in range(_MOST_LOOKS):
-            if not worker.has_stuck_threads:
+            if not worker.has_stuck_handlers:
                 return
             await asyncio.sleep(_LOOK_SECONDS)  # real time passes for as long as a thread is at work
 

@@ -148,7 +148,8 @@ class Broker(Protocol):
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages. When it returned, none of them can be lost. Idempotent by id for ≥ 10 minutes.
 
-        With `unique`, a message of the same queue and task that waits (ready or delayed) stands for this one.
+        With `unique`, a message of the same queue and task that waits (ready or delayed) stands for this one, unless
+        it expires before this one would: then perhaps neither would be run.
         """
         ...
 

@@ -22,6 +22,8 @@ class Owner(msgspec.Struct, frozen=True):
     started_at: float = 0.0
     queues: tuple[str, ...] = ()
     concurrency: int = 0
+    #: Names of the tasks that it knows: what others do not, they leave to it.
+    tasks: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -29,7 +29,7 @@ from tenure import Context, Tenure
 app = Tenure("sqlite:///jobs.db")
 
 
-@app.task(max_attempts=2, first_delay=0.05, reject_on=(ValueError,))
+@app.task(max_attempts=2, retry_delay=0.05, reject_on=(ValueError,))
 async def resize(ctx: Context, image: str, width: int = 800) -> str:
     if image == "broken":
         raise ValueError("no such image")
@@ -39,6 +39,12 @@ async def resize(ctx: Context, image: str, width: int = 800) -> str:
 @app.task(queue="slow")
 async def nap(seconds: float) -> None:
     await asyncio.sleep(seconds)
+
+
+@app.task(retry_delay=0.3)
+async def flaky(ctx: Context) -> None:
+    if ctx.attempt == 1:
+        raise RuntimeError("not yet")
 
 
 @app.task(queue="slow")

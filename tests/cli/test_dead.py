@@ -52,7 +52,7 @@ def _left(tenure: Run) -> list[str]:
 
 def test_list_shows_ids_and_reasons(tenure: Run, dead_letters: list[str]) -> None:
     shown = tenure("dead", "list", URL).stdout
-    assert "max_attempts no [such] image" in shown
+    assert "max_attempts: no [such] image" in shown  # as `messages` and `show` write it
     assert "3 dead letters: 2 rejected, 1 max_attempts" in shown
     assert _left(tenure) == dead_letters
 
@@ -65,7 +65,20 @@ def test_list_is_filtered(tenure: Run, dead_letters: list[str]) -> None:
     assert ids("--task", "nap") == ["c"]
     assert ids("--queue", "default-tasks") == ["a", "b"]
     assert ids("--reason", "rejected", "--task", "resize") == ["a"]
-    assert tenure("dead", "list", URL, "--task", "none").stdout == "No dead letters.\n"
+
+
+def test_a_filter_that_finds_nothing_says_so_and_how_many_there_are(tenure: Run, dead_letters: list[str]) -> None:
+    """ "No dead letters" would be a lie."""
+    assert tenure("dead", "list", URL, "--reason", "nope").stdout == "No dead letters with reason nope (3 in all).\n"
+    shown = tenure("dead", "list", URL, "--task", "nap", "--queue", "default-tasks").stdout
+    assert shown == "No dead letters in queue default-tasks of task nap (3 in all).\n"
+    for verb in ("list", "redrive", "delete"):
+        result = tenure("dead", verb, URL, "--queue", "slwo")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error[unknown_queue]: nobody knows queue 'slwo'")
+    tenure("dead", "delete", URL, "--all", "--yes")
+    assert tenure("dead", "list", URL, "--reason", "rejected").stdout == "No dead letters with reason rejected.\n"
+    assert tenure("dead", "list", URL).stdout == "No dead letters.\n"
 
 
 def test_show_tells_everything(tenure: Run, dead_letters: list[str]) -> None:
@@ -216,5 +229,5 @@ def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
     first, second = _block(Seen(browsed, message), 60.0, 80).plain.split("\n")
     assert first.startswith(f"{'0' * 32}  resize_all_images ")
     assert first.endswith("60 s old")
-    assert second.startswith("  max_attempts xxx")
+    assert second.startswith("  max_attempts: xxx")
     assert {len(first), len(second)} == {80}

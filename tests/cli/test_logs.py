@@ -53,7 +53,35 @@ def test_a_failure_in_text_is_one_line_and_its_traceback(said: Callable[[], str]
     assert line.endswith(
         "WARNING tenure.worker  deliver m1 (attempt 2 of 5): ValueError: no such image; again in 8.0 s"
     ), "what the line says is not said again behind it"
-    assert traceback == ["Traceback:", "  line 3"]
+    assert traceback == ["  Traceback:", "    line 3"]
+
+
+def test_what_an_exception_says_cannot_forge_a_line_or_steer_a_terminal(said: Callable[[], str]) -> None:
+    """A log line begins with its time; nothing that a message carries does."""
+    logs.install("text", verbose=False)
+    evil = "no\n2026-01-01 00:00:00.000 ERROR tenure.worker  all is lost\r\x1b[2J\x9b1m\u2028"
+    delivery = Delivery(Lease("m1", "mail", b"", "w/1", 7, 7, 30.0, 0.0, Counters(attempts=1)))
+    delivery.message, delivery.task = MESSAGE, TASK
+    delivery.verdict = Retried(8.0, Reason("error", evil, f"Traceback:\n{evil}\n"))
+    reporting.log(delivery, Settlement(Outcome.RETURNED))
+    text = said()
+    line, *below = text.split("\n")[:-1]
+    assert r"no\n2026-01-01" in line
+    assert r"\r\x1b[2J\x9b1m\u2028; again in 8.0 s" in line
+    assert [one[:2] for one in below] == ["  "] * 3
+    assert not {"\r", "\x1b", "\x9b", "\u2028"} & set(text)
+
+
+def test_an_error_that_was_logged_with_its_exception_is_told_once(said: Callable[[], str]) -> None:
+    logs.install("text", verbose=False)
+    try:
+        raise ValueError("bad")  # noqa: TRY301 - to have a traceback
+    except ValueError:
+        logging.getLogger("other").exception("it failed")
+    line, *traceback = said().splitlines()
+    assert line.endswith("ERROR   other  it failed")
+    assert traceback[0] == "  Traceback (most recent call last):"
+    assert traceback[-1] == "  ValueError: bad"
 
 
 def test_a_failure_in_json_is_one_object_with_everything_in_its_place(said: Callable[[], str]) -> None:
@@ -102,3 +130,15 @@ def test_an_error_that_is_logged_as_such_has_its_traceback_in_json(said: Callabl
     entry = msgspec.json.decode(said())
     assert entry["message"] == "it failed"
     assert entry["traceback"].endswith("ValueError: x")
+
+
+def test_a_name_that_is_no_utf8_is_told_in_json_too(said: Callable[[], str]) -> None:
+    """File names reach Python as lone surrogates, which JSON cannot say."""
+    logs.install("json", verbose=False)
+    logger = logging.getLogger("shop")
+    logger.error("no such file: %s", "a\udcff.txt")
+    logger.error("plain", extra={"task": "b\udcff", "attempt": 3, "code": {"c\udcff"}})
+    first, second = (msgspec.json.decode(line) for line in said().splitlines())
+    assert (first["message"], first["level"]) == ("no such file: a\\udcff.txt", "error")
+    assert (second["message"], second["task"], second["attempt"]) == ("plain", "b\\udcff", 3)
+    assert "c\\" in second["code"]

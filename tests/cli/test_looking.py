@@ -54,13 +54,45 @@ def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: R
     assert ids("--queue", "other") == (["later"], False)
     assert ids("--limit", "2") == (["ready-0", "ready-1"], True)
     assert "--limit shows more" in tenure("messages", "jobs:app", "--limit", "2").stdout
-    assert tenure("messages", "jobs:app", "--queue", "nowhere").stdout == "No message in queue 'nowhere'.\n"
+    assert tenure("messages", "jobs:app", "--queue", "slow").stdout == "No message in queue 'slow'.\n"
+
+
+def test_a_queue_that_nobody_knows_is_no_empty_queue(tenure: Run) -> None:
+    for words in ([], ["--state", "completed"], ["--json"]):
+        result = tenure("messages", "jobs:app", "--queue", "slwo", *words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == (
+            "error[unknown_queue]: nobody knows queue 'slwo': nothing lies there, and no task or worker has it; "
+            "did you mean 'slow'?\n"
+        )
 
 
 def test_a_table_in_a_pipe_is_not_cut(tenure: Run) -> None:
     id = "x" * 90
     tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", id)
     assert id in tenure("messages", "jobs:app").stdout
+
+
+def test_a_rule_in_a_pipe_is_not_as_long_as_the_longest_row(tenure: Run) -> None:
+    id = "x" * 300
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", id)
+    _, rule, row = tenure("messages", "jobs:app").stdout.splitlines()
+    assert rule == "─" * 100
+    assert id in row
+
+
+def test_long_names_give_way_at_120_columns_and_the_id_does_not() -> None:
+    browsed = Browsed(
+        id="0" * 32, queue="a-queue-with-a-long-name", state=MessageState.DELAYED, envelope=b"?", cursor=1,
+        counters=Counters(3, 2, 1, 0), due_in=30.0, reason=Reason("max_attempts", "x" * 200),
+    )  # fmt: skip
+    for width in (110, 120, 140):
+        header, _, row, *_ = _drawn(message_table([read(browsed)], 0.0, width), width).splitlines()
+        assert row.startswith("0" * 32)
+        assert "a-queue-with-… " in row
+        assert row.endswith("x…")
+        assert "30 s" in row
+        assert header.rstrip().endswith("owner, reason")
 
 
 def test_an_unreadable_message_is_shown_all_the_same(tenure: Run, folder: Path) -> None:
@@ -87,18 +119,20 @@ def _leased(deadline_in: float) -> Browsed:
 
 def test_a_lease_is_counted_down_and_an_overdue_one_says_so() -> None:
     seen = [read(_leased(12.0)), read(_leased(-3.0))]
-    for width in (80, 200):
+    for width in (80, 110, 120, 169, 200):
         text = _drawn(message_table(seen, 0.0, width), width)
-        for word in ("12 s", "Overdue 3 s", "0" * 32, "worker-1/abc", "error: it failed"):
+        for word in ("12 s", "Overdue 3 s", "0" * 32, "worker-1/abc", "error: it"):
             assert word in text, (width, word)
+        rows = [line for line in text.splitlines() if "0" * 32 in line]
+        assert [("worker-1/abc" in row) for row in rows] == [width >= 110] * 2, "one line a row, where there is room"
         assert all(len(line) <= width for line in text.splitlines())
         assert "badly" not in text
 
 
 def test_an_empty_place_says_so_in_plain_words(tenure: Run) -> None:
     assert tenure("messages", "jobs:app").stdout == "No messages: nothing waits, runs or is dead here.\n"
-    shown = tenure("messages", "jobs:app", "--state", "dead", "--task", "nap", "--queue", "slwo").stdout
-    assert shown == "No dead message of task 'nap' in queue 'slwo'; did you mean 'slow'?\n"
+    shown = tenure("messages", "jobs:app", "--state", "dead", "--task", "nap", "--queue", "slow").stdout
+    assert shown == "No dead message of task 'nap' in queue 'slow'.\n"
 
 
 def test_messages_are_filtered_by_task(tenure: Run) -> None:

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tenure import Tenure
+from tenure.cli.schedules import Row, _narrow
 from tenure.event import EventKind
+from tenure.message import MessageState
 from tenure.notice import Tick
 
 from .conftest import URL, Run, answer, events, there
@@ -48,6 +51,22 @@ def test_a_schedule_that_never_ticked_is_told_from_the_code(tenure: Run) -> None
     shown = tenure("schedules", "jobs:app").stdout
     assert "never" in shown
     assert "in 3" in shown or "in 4" in shown or "in 5" in shown or " s" in shown
+
+
+def test_the_next_tick_is_not_cut_in_eighty_columns() -> None:
+    name = "client-of-ours/the-nightly-report-of-everything"
+    rows = [
+        Row(name=name, spec="30 3 * * MON-FRI America/Argentina/Buenos_Aires", task="make_the_nightly_report",
+            queue="client-of-ours-tasks", in_app=False, last_at=-50_000.0, message_id="m",
+            message_state=MessageState.COMPLETED, next_at=35_999.0)
+    ]  # fmt: skip
+    for width in (80, 100, 129):
+        console = Console(width=width)
+        with console.capture() as capture:
+            console.print(_narrow(rows, 0.0, width))
+        text = capture.get()
+        for words in ("in 9 h 59 min", "13 h 53 min ago", "completed", "client-of", "make_the", "30 3 * *"):
+            assert words in text, (width, text)
 
 
 def test_a_tick_shows_what_became_of_its_message(tenure: Run) -> None:

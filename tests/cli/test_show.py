@@ -14,6 +14,13 @@ from tenure.record import Progress
 from .conftest import URL, Run, answer, there, worked
 
 
+def test_without_an_id_it_asks_which_message(tenure: Run) -> None:
+    result = tenure("show", "jobs:app")
+    assert result.exit_code == 2
+    assert "error[usage]: which message? Add its id: tenure show jobs:app ID" in result.stderr
+    assert "one message at a time, not 2: a b" in tenure("show", "jobs:app", "a", "b").stderr
+
+
 def _sent(tenure: Run, id: str, *options: str, image: str = "a.png") -> None:
     assert tenure("submit", "jobs:app", "resize", f'{{"image": "{image}"}}', "--id", id, *options).exit_code == 0
 

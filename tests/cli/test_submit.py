@@ -108,6 +108,31 @@ def test_bad_input_is_refused_and_nothing_is_sent(tenure: Run, words: list[str],
     assert answer(tenure("queues", "jobs:app", "--json")) == {"queues": []}
 
 
+def test_a_payload_that_is_no_json_gets_an_example(tenure: Run) -> None:
+    refused = tenure("submit", "jobs:app", "resize", "{image: a.png}").stderr
+    assert """write it as '{"image": …, "width": …}'. Nothing was sent""" in refused
+    refused = tenure("submit", "sqlite:///jobs.db", "resize", "a.png", "--create").stderr
+    assert """write it as '{"image": "a.png"}'. Nothing was sent""" in refused
+
+
+def test_a_mistyped_parameter_is_named(tenure: Run) -> None:
+    result = tenure("submit", "jobs:app", "resize", '{"imge": "a.png"}')
+    assert result.exit_code == 2
+    assert "imge" in result.stderr
+    assert "did you mean image?" in result.stderr
+    # Also one that could be left out: it would be ignored, and nobody would know.
+    assert tenure("submit", "jobs:app", "resize", '{"image": "a.png", "widht": 5}').exit_code == 2
+
+
+def test_waiting_on_a_paused_queue_says_that_it_is_paused(tenure: Run) -> None:
+    tenure("pause", "jobs:app", "default-tasks")
+    result = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--wait", "50ms")
+    assert result.exit_code == 1
+    assert "queue default-tasks is paused for 0." in result.stderr
+    assert "it waits until somebody resumes it (tenure resume)" in result.stderr
+    assert "no worker serves" not in result.stderr
+
+
 def test_a_near_miss_of_a_task_is_guessed(tenure: Run) -> None:
     assert "did you mean 'resize'?" in tenure("submit", "jobs:app", "resise").stderr
 

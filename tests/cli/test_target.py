@@ -33,10 +33,47 @@ def test_no_target_at_all_is_explained(tenure: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["submit", "jobs", "resize", "{}"], "(did you mean jobs:app?)"),
+        (["submit", "jobs", "resize"], "(did you mean jobs:app?)"),
+        (["show", "jobs", "m1"], "(did you mean jobs:app?)"),
+        (["cancel", "nope.db", "m1"], "(did you mean sqlite:///nope.db?)"),
+        (["purge", "slow"], "before 'slow'; or set TENURE_URL"),
+    ],
+)
+def test_a_forgotten_attribute_is_guessed(tenure: Run, words: list[str], hint: str) -> None:
+    result = tenure(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error[bad_target]: no target: name an app (jobs:app) or a URL")
+    assert hint in result.stderr
+
+
+def test_a_forgotten_attribute_is_guessed_where_there_is_a_default(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENURE_URL", "jobs:app")
+    result = tenure("submit", "jobs", "resize", "{}")
+    assert "error[bad_target]: 'jobs' is no target: it has no colon; did you mean jobs:app?" in result.stderr
+    result = tenure("submit", "jobs", "resize")
+    assert "error[payload_invalid]: the payload is not JSON" in result.stderr
+    assert "(did you mean jobs:app?)" in result.stderr
+
+
+def test_the_environment_may_name_an_app(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_URL", "jobs:app")
+    assert tenure("submit", "resize", '{"image": 5}').exit_code == 2  # checked by the code
+    assert tenure("submit", "resize", '{"image": "a"}', "--id", "m1").exit_code == 0
+    assert answer(tenure("show", "m1", "--json"))["task"] == "resize"
+
+
+@pytest.mark.parametrize(
     ("target", "sentence"),
     [
         ("jobs", "error[bad_target]: 'jobs' is neither module:attribute (jobs:app) nor a URL"),
         ("jobs:", "did you mean jobs:app?"),
+        ("nope.db", "did you mean sqlite:///nope.db?"),
+        ("/srv/jobs.sqlite3", "did you mean sqlite:////srv/jobs.sqlite3?"),
         ("jbos:app", "error[bad_target]: no module named 'jbos', neither in the current folder nor installed"),
         ("jbos:app", "did you mean 'jobs'?"),
         ("jobs.sub:app", "error[bad_target]: no module named 'jobs.sub'"),

@@ -92,6 +92,48 @@ def test_json_logs_are_one_object_a_line_and_the_end_is_counted(tenure: Run) -> 
     assert done["counts"]["dead"] == 1
 
 
+def test_a_worker_that_gave_messages_back_does_not_say_that_it_did_nothing(tenure: Run) -> None:
+    for number in range(5):
+        tenure("submit", "sqlite:///jobs.db", "newer", "{}", "--id", f"m{number}", "--create")
+    with started("worker", "jobs:app", "--json", "--until-empty") as worker:
+        assert worker.ends() == 0
+        assert worker.process.stdout is not None
+        done = msgspec.json.decode(worker.process.stdout.read())
+    assert done["counts"]["given_back"] == 5
+    assert done["given_back"] == {"unknown_task": 5}
+    worker.says("did: 5 given back (unknown_task)")
+    # Of many strangers one line says it all.
+    assert len([line for line in worker.lines if "knows a task 'newer'" in line]) == 1
+
+
+def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a")
+    tenure("submit", "jobs:app", "flaky", "{}", "--id", "again")
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--delay", "1h", "--id", "later")
+    tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "asleep")
+    tenure("pause", "jobs:app", "slow")
+    with started("worker", "jobs:app", "--until-empty") as worker:
+        assert worker.ends() == 0
+    worker.says("nothing is left to do; stopping")
+    worker.says("did: 2 completed, 1 retried")
+    states = [_state(tenure, id) for id in ("a", "again", "later", "asleep")]
+    assert states == ["completed", "completed", "delayed", "ready"]
+
+
+def test_a_worker_is_found_by_the_environment(tenure: Run) -> None:
+    with started("worker", "--until-empty", TENURE_URL="jobs:app") as worker:
+        assert worker.ends() == 0
+    worker.says("did: nothing, there was nothing to do")
+
+
+def test_a_short_grace_is_said_as_it_was_given(tenure: Run) -> None:
+    with started("worker", "jobs:app", "--grace", "3s") as worker:
+        worker.says("on sqlite:///jobs.db")
+        worker.send(signal.SIGTERM)
+        worker.says("up to 3 s; again")
+        assert worker.ends() == 0
+
+
 def test_a_worker_that_cannot_open_its_store_says_so_and_ends(tenure: Run) -> None:
     with started("worker", "mine:app") as worker:
         assert worker.ends() == 2
@@ -137,8 +179,33 @@ def _pause() -> None:
 def test_a_queue_of_a_namespace_may_be_served_by_its_full_name(tenure: Run, folder: Path) -> None:
     (folder / "shop.py").write_text((folder / "jobs.py").read_text().replace('jobs.db"', 'jobs.db", namespace="shop"'))
     with started("worker", "shop:app", "--queue", "shop/slow", "--queue", "slwo") as worker:
-        assert worker.says("runs 3 tasks of shop/slow, shop/slwo")
+        assert worker.says("runs 4 tasks of shop/slow, shop/slwo")
         warnings = [line for line in worker.lines if "no task of this app" in line]
         assert ["did you mean 'slow'?" in line for line in warnings] == [True]
         worker.send(signal.SIGTERM)
         assert worker.ends() == 0
+
+
+def test_several_processes_say_which_they_are_and_are_counted_together(tenure: Run) -> None:
+    for number in range(4):
+        tenure("submit", "jobs:app", "resize", f'{{"image": "{number}.png"}}')
+    with started("worker", "jobs:app", "--processes", "2", "--name", "w", "--until-empty", "--json") as worker:
+        assert worker.process.stdout is not None
+        done = msgspec.json.decode(worker.process.stdout.read())
+        assert worker.ends() == 0
+    logs = [msgspec.json.decode(line) for line in worker.lines]
+    assert {log.get("process") for log in logs} == {1, 2, None}
+    assert sorted(owner.partition("/")[0] for owner in done["owners"]) == ["w-1", "w-2"]
+    assert (done["counts"]["completed"], done["deaths"]) == (4, 0)
+
+
+def test_processes_that_cannot_start_end_with_one_error_and_its_code(tenure: Run) -> None:
+    with started("worker", "mine:app", "--processes", "3") as worker:
+        assert worker.ends() == 2
+    assert "".join(worker.lines).count("error[bad_target]: no module named 'mine'") == 1
+
+
+def test_beats_of_a_supervisor_need_one(tenure: Run) -> None:
+    result = tenure("worker", "jobs:app", "--heartbeat", "supervisor")
+    assert result.exit_code == 2
+    assert "error[usage]: --heartbeat supervisor needs a supervisor: add --processes 1, or more" in result.stderr

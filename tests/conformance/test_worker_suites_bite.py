@@ -177,12 +177,15 @@ FAULTS = {
     "beats too much": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1.0), "Completing"),
     "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),
     "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
-    "ignores max_hold": Fault(_replace(heartbeat, "_max_hold", lambda _delivery: float("inf")), "Failing"),
+    "ignores max_hold": Fault(_replace(heartbeat, "max_hold", lambda _delivery: float("inf")), "Failing"),
     "never gives up": Fault(
         _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
     "deletes what failed": Fault(_deletes_what_failed, "Failing"),
-    "puts unknown tasks aside at once": Fault(_replace(strangers, "MAX_UNKNOWN", 1), "Failing"),
+    "puts unknown tasks aside at once": Fault(_replace(strangers, "PATIENCE_SECONDS", 0.0), "Failing"),
+    "puts aside what another worker knows": Fault(
+        _replace(strangers.Strangers, "_is_known_elsewhere", _does_nothing_async), "Failing"
+    ),
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
@@ -194,7 +197,7 @@ FAULTS = {
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
     "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
     "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
-    "ignores the limit of a task": Fault(_replace(Quotas, "enter", _does_nothing), "Operating"),
+    "ignores the limit of a task": Fault(_replace(Quotas, "enter", lambda *_: True), "Operating"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

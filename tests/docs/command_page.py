@@ -17,7 +17,8 @@ _HEAD = """\
 # Command line
 
 What `tenure --help` and `tenure COMMAND --help` say, on one page. `TARGET` is an app (`jobs:app`: attribute `app` of
-module `jobs`, looked for from the current folder) or a place (`sqlite:///jobs.db`); without one, `TENURE_URL` is used.
+module `jobs`, looked for from the current folder) or a place (`sqlite:///jobs.db`). It may be left out where
+`TENURE_URL` names one or the other: `export TENURE_URL=jobs:app` for an app that says itself where its messages are.
 With an app that has a namespace, commands see that namespace only; with a place, everything.
 
 - **Looking changes nothing.** A message that is looked at is not delivered by that.

@@ -9,6 +9,7 @@ import pytest
 
 from tenure import Context, Reject, Tenure, UnknownTask
 from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import ResultInvalid
 from tenure.testing import Kit, KitError, VirtualClock
 
 
@@ -31,6 +32,23 @@ async def test_completed_messages_tell_arguments_and_result(kit: Kit) -> None:
     assert (done.result, done.attempts, done.runs, done.reason) == (Size(2, 4), 1, 1, None)
     assert done.message is not None
     assert done.message.correlation_id == "c"
+
+
+async def test_one_whose_result_is_not_of_its_type_is_completed_all_the_same(kit: Kit) -> None:
+    """As in production; whoever looks at the result is told, and nobody before."""
+
+    @kit.app.task
+    async def promise() -> int:
+        return None  # type: ignore[return-value]
+
+    handle = await kit.app.submit(promise.bind())
+    await kit.drain()
+    (done,) = kit.completed(promise)
+    assert (done.id, done.runs, done.result_json, kit.dead()) == (handle.id, 1, b"null", [])
+    with pytest.raises(ResultInvalid, match="promise"):
+        _ = done.result
+    with pytest.raises(ResultInvalid, match="promise"):
+        await handle.result()
 
 
 async def test_dead_messages_tell_why(kit: Kit) -> None:
@@ -192,9 +210,9 @@ def test_a_kit_runs_without_pytest() -> None:
     assert Kit.run(app, test) == 3
 
 
-def test_a_kit_that_is_not_open_says_so(kit: Kit) -> None:
+def test_a_kit_that_is_not_open_says_so() -> None:
     with pytest.raises(KitError, match="use it in an async test"):
-        kit.completed()
+        Kit(Tenure("memory://")).completed()
 
 
 @pytest.mark.real_time

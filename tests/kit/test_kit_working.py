@@ -255,6 +255,48 @@ async def test_a_handler_that_retries_for_ever_is_named(kit: Kit) -> None:
         await kit.drain(runs=50)
 
 
+@pytest.mark.timeout(20)
+async def test_a_handler_that_submits_itself_for_ever_is_named_though_no_time_passes(kit: Kit) -> None:
+    ran: list[int] = []
+
+    @kit.app.task
+    async def endless(ctx: Context) -> None:
+        ran.append(1)
+        ctx.submit(endless.bind())
+
+    await endless.submit()
+    with pytest.raises(KitError, match=r"after 20 runs of handlers these messages go on: endless"):
+        await kit.drain(runs=20)
+    assert len(ran) == 20  # counted where they begin: not one more
+    with pytest.raises(KitError, match=r"after 5 runs"):
+        await kit.drain(runs=5)
+    assert len(ran) == 25
+
+
+async def test_a_drain_may_take_exactly_as_many_runs_as_it_was_given(kit: Kit) -> None:
+    @kit.app.task
+    async def nothing() -> None: ...
+
+    await kit.app.submit_many([nothing.bind()] * 40)
+    await kit.drain(runs=40)
+    assert len(kit.completed(nothing)) == 40
+
+
+@pytest.mark.timeout(60)
+async def test_an_advance_that_does_not_get_on_names_who_runs_for_ever(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.testing.kit.MOST_RUNS", 100)
+
+    @kit.app.task
+    async def endless(ctx: Context) -> None:
+        ctx.submit(endless.bind())
+
+    await endless.submit()
+    with pytest.raises(KitError, match=r"this advance does not get on: .*endless"):
+        await kit.advance(hours=1)
+
+
 async def test_a_drain_that_takes_too_much_virtual_time_is_ended(kit: Kit) -> None:
     @kit.app.task
     async def patient() -> None:

@@ -100,6 +100,76 @@ class TestSite:
     assert "2 passed" in result.stdout
 
 
+def test_a_plain_test_with_a_kit_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    test = """
+import pytest
+from jobs import app, publish
+from tenure.testing import Kit
+
+def test_plain(kit):
+    publish.submit_sync("a")
+    kit.drain()
+
+@pytest.fixture
+def own():
+    return Kit(app)
+
+def test_with_a_kit_of_their_own(own):
+    publish.submit_sync("a")
+"""
+    result = run_pytest(write(tmp_path, jobs=JOBS, conftest=CONFTEST, test_jobs=test))
+    assert result.returncode == 1
+    assert "a test with a kit must be async, or nothing runs in it: write `async def test_plain`" in result.stdout
+    assert "1 failed, 1 error" in result.stdout, result.stdout
+    assert "plugin.py" not in result.stdout
+    assert not (tmp_path / "jobs.db").exists()
+
+
+def test_what_fixtures_send_without_async_goes_to_memory_too(tmp_path: Path) -> None:
+    """From when the kit is made until the test is over, whoever sends."""
+    test = """
+import pytest
+from jobs import publish, published
+
+@pytest.fixture
+def seeded(kit):
+    publish.submit_sync("before")
+    yield
+    publish.submit_sync("after")
+
+async def test_it(kit, seeded, virtual_clock):
+    assert [one.arguments for one in kit.waiting(publish)] == [{"article": "before"}]
+    await publish.submit("within")
+    await kit.drain()
+    assert sorted(published) == ["before", "within"]
+    assert kit.clock is virtual_clock
+"""
+    result = run_pytest(write(tmp_path, jobs=JOBS, conftest=CONFTEST, test_jobs=test))
+    assert result.returncode == 0, result.stdout
+    assert not (tmp_path / "jobs.db").exists()
+
+
+def test_a_drain_that_is_not_awaited_fails_the_test(tmp_path: Path) -> None:
+    test = """
+from jobs import publish, published
+
+async def test_it_would_pass_for_the_wrong_reason(kit):
+    await publish.submit("a")
+    kit.drain()
+
+async def test_a_failure_tells_it_too(kit):
+    await publish.submit("a")
+    kit.advance(hours=1)
+    assert published == ["a"]
+"""
+    result = run_pytest(write(tmp_path, jobs=JOBS, conftest=CONFTEST, test_jobs=test))
+    assert "2 failed" in result.stdout, result.stdout
+    assert "kit.drain() was never awaited, so nothing ran: write `await kit.drain()`" in result.stdout
+    assert "assert [] == ['a']" in result.stdout
+    assert "kit.advance(…) was never awaited" in result.stdout
+    assert "RuntimeWarning" not in result.stdout + result.stderr
+
+
 OTHERS = """
 import asyncio, pytest
 from tenure.testing.virtual import VirtualLoop

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -186,13 +186,16 @@ def use_context(ctx: SyncContext) -> list[Any]:
 async def use_context_later(ctx: Context) -> list[Any]:
     before = await ctx.last_checkpoint(list[int])
     await asyncio.gather(ctx.touch(45.0), ctx.checkpoint([4]))
-    return [before, ctx.deadline, ctx.submit(add.bind(3, 4), key="k")]
+    moment = datetime(1970, 1, 2, tzinfo=UTC)
+    return [before, ctx.deadline, ctx.submit(add.bind(3, 4), key="k", at=moment, expires=moment + timedelta(days=1))]
 
 
 @app.task(runs_in="process")
 def be_refused(ctx: SyncContext) -> list[str]:
     said = []
-    wrong: list[dict[str, Any]] = [{"priority": 77}, {"headers": {"a": object()}}]
+    wrong: list[dict[str, Any]] = [
+        {"priority": 77}, {"headers": {"a": object()}}, {"at": datetime(2040, 1, 1)}, {"at": "soon"},  # noqa: DTZ001
+    ]  # fmt: skip
     for options in wrong:
         try:
             ctx.submit(add.bind(1, 2), **options)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -429,6 +430,9 @@ async def test_an_async_context_reaches_the_worker(jobs: Any) -> None:
     (out,) = verdict.handoffs
     assert msgspec.json.decode(verdict.result) == [[0], 1045.0, out.message.id]
     assert out.message.key == "k"
+    moment = datetime(1970, 1, 2, tzinfo=UTC).timestamp()
+    assert out.delay_seconds == pytest.approx(moment - 1.0), "sent at 1.0"
+    assert out.message.expires_at == moment + 24 * 3600
     assert link.kept == b"[4]"
 
 
@@ -440,9 +444,11 @@ async def test_refusals_are_the_same_errors_as_in_the_worker(jobs: Any, caplog: 
     async with pool() as children:
         verdict = await children.run(delivery, link)
     assert isinstance(verdict, Completed)
-    priority, value, lost, bug = msgspec.json.decode(verdict.result)
+    priority, value, naive, text, lost, bug = msgspec.json.decode(verdict.result)
     assert "priority=77" in priority
     assert "nothing was handed on" in value
+    assert "at=datetime.datetime(2040, 1, 1, 0, 0) has no time zone" in naive
+    assert "at='soon' is not a datetime" in text
     assert lost == "the lease is lost"
     assert bug == "ZeroDivisionError: a bug in the worker"
     assert "was not answered" in caplog.text

@@ -20,7 +20,7 @@ from tenure.record import Progress
 from tenure.runtime.children import ChildDied
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.handling import PATIENCE_SECONDS, Handling
-from tenure.runtime.quota import Quotas
+from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Completed, Dead, Lost, Reason, Retried, Returned, Verdict
@@ -77,11 +77,11 @@ class Bench:
         self.clock = clock
         self.app = Tenure("memory://", clock=clock)
         self.slots = Slots(5)
-        self.quotas = Quotas(clock)
+        self.room = Room(clock, self.slots)
         self.children, self.solo = Pool(), Pool()
         self.verdicts: dict[str, Verdict] = {}
         self.handling = Handling(
-            clock, self.slots, self.quotas, self._conclude, make_link=Link,  # type: ignore[arg-type]
+            clock, self.slots, self.room, self._conclude, make_link=Link,  # type: ignore[arg-type]
             children=self.children, solo=self.solo,  # type: ignore[arg-type]
         )  # fmt: skip
 

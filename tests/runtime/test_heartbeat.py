@@ -446,6 +446,33 @@ async def test_max_hold_of_the_message_beats_that_of_its_task(harness: Harness) 
         assert bench.overheld == [delivery]
 
 
+async def test_while_one_waits_for_its_place_max_hold_does_not_begin(harness: Harness) -> None:
+    app = Tenure("memory://")
+
+    @app.task(max_hold=50)
+    async def work() -> None: ...
+
+    async with beating(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.task = work
+        bench.heartbeat.hold([delivery], begun=False)
+        await asyncio.sleep(200)
+        assert (bench.overheld, bench.lost) == ([], [])
+        assert len(bench.touched) > 3, "its lease is kept meanwhile"
+        bench.heartbeat.begin(delivery)
+        await asyncio.sleep(49.9)
+        assert bench.overheld == []
+        await asyncio.sleep(0.2)
+        assert bench.overheld == [delivery]
+
+
+async def test_one_that_is_lost_does_not_begin(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        delivery = await bench.delivery()
+        bench.heartbeat.begin(delivery)
+        assert len(bench.heartbeat) == 0
+
+
 # --- checking at once -----------------------------------------------------------------------------------
 
 

@@ -15,10 +15,10 @@ from tenure.message import Message
 from tenure.owner import Owner
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.intake import IDLE_SECONDS, MAX_LOST, Intake
-from tenure.runtime.quota import Quotas
+from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
-from tenure.runtime.strangers import MAX_UNKNOWN
-from tenure.settlement import DeadLetter, GiveBack
+from tenure.runtime.strangers import PATIENCE_SECONDS
+from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
@@ -33,6 +33,7 @@ class Crew:
         self.admitted: list[Delivery] = []
         self.concluded: list[tuple[Delivery, Verdict]] = []
         self.running: set[str] = set()
+        self.waiting: list[Delivery] = []
 
     @property
     def owner_id(self) -> str:
@@ -46,6 +47,9 @@ class Crew:
 
     def admit(self, deliveries: Sequence[Delivery]) -> None:
         self.admitted += deliveries
+
+    def hold(self, delivery: Delivery) -> None:
+        self.waiting.append(delivery)
 
     def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
         self.concluded.append((delivery, verdict))
@@ -63,7 +67,7 @@ class Bench:
         self.slots = Slots(concurrency)
         self.intake = Intake(
             self.wire.broker, self.wire.state, harness.clock, self.slots, self.crew,
-            queues=queues, tasks=app.tasks, lease_seconds=harness.lease_seconds, quotas=Quotas(harness.clock),
+            queues=queues, tasks=app.tasks, lease_seconds=harness.lease_seconds, room=Room(harness.clock, self.slots),
         )  # fmt: skip
         self.asked: list[int] = []
         self.wire.spy = self._spy
@@ -241,17 +245,96 @@ async def test_an_unknown_task_is_given_back_for_longer_each_time(harness: Harne
         assert (verdict.after_seconds, verdict.reason.code) == (2.0, "unknown_task")
         (delivery, _) = bench.crew.concluded[0]
         assert delivery.id == message.id
-        later = [await _again(bench, delivery, verdict) for _ in range(MAX_UNKNOWN - 2)]
-        assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 8, 16, 32, *[60] * 6]
+        later = [await _again(bench, delivery, verdict) for _ in range(8)]
+        assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 8, 16, 32, *[60] * 4]
+
+
+async def test_what_nobody_knew_for_ten_minutes_is_put_aside_however_often_it_was_met(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    async with fetching(harness, concurrency=50) as bench:
+        await asyncio.sleep(1)
+        (delivery, verdict) = bench.crew.concluded[0]
+        assert isinstance(verdict, Returned)
+        for _ in range(18):
+            assert isinstance(await _again(bench, delivery, verdict), Returned), "so often, but not for so long"
+            await asyncio.sleep(PATIENCE_SECONDS / 20)
+        await asyncio.sleep(PATIENCE_SECONDS / 10)
         assert isinstance(await _again(bench, delivery, verdict), Dead)
+
+
+async def test_a_silence_in_between_begins_it_anew(harness: Harness) -> None:
+    """Nobody looked, or somebody knew it then; it is not put aside by the first worker that does not."""
+    await harness.put(task="from_the_future")
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (delivery, verdict) = bench.crew.concluded[0]
+        assert isinstance(verdict, Returned)
+        await _again(bench, delivery, verdict)
+        await asyncio.sleep(10 * PATIENCE_SECONDS)
+        again = await _again(bench, delivery, verdict)
+        assert isinstance(again, Returned)
+
+
+async def test_what_another_living_worker_knows_goes_back_for_a_moment(harness: Harness) -> None:
+    await harness.put_many(50, task="from_the_future")
+    await _join(harness, tasks=("from_the_future",))
+    async with fetching(harness, concurrency=50) as bench:
+        await asyncio.sleep(0.5)
+        assert len(bench.verdicts) == 50
+        delays = {verdict.after_seconds for verdict in bench.verdicts if isinstance(verdict, Returned)}
+        assert len(delays) == 50, "all come back at once"
+        assert min(delays) >= 1.0
+        assert max(delays) <= 2.0
+        codes = {verdict.reason.code for verdict in bench.verdicts if isinstance(verdict, Returned)}
+        assert codes == {"known_elsewhere"}
+        assert bench.wire.said.count("roster.alive") == 1
+        assert "records.get" not in bench.wire.said
+
+
+async def test_one_that_serves_another_queue_or_is_gone_knows_nothing(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    await _join(harness, queues=("elsewhere",), tasks=("from_the_future",))
+    await harness.kill(await _join(harness, tasks=("from_the_future",)))
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.reason.code == "unknown_task"
+
+
+async def test_who_is_alive_is_asked_again_after_a_while(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    knowing = await _join(harness, tasks=("from_the_future",))
+    async with fetching(harness) as bench:
+        await asyncio.sleep(0.5)
+        await harness.kill(knowing)
+        await harness.put(task="from_the_future")
+        await asyncio.sleep(0.1)
+        assert bench.wire.said.count("roster.alive") == 1
+        await asyncio.sleep(1)
+        await harness.put(task="from_the_future")
+        await asyncio.sleep(0.1)
+        codes = [verdict.reason.code for verdict in bench.verdicts if isinstance(verdict, Returned)]
+        assert codes == ["known_elsewhere", "known_elsewhere", "unknown_task"]
+
+
+async def test_without_the_rosters_word_nothing_is_put_aside(harness: Harness) -> None:
+    await harness.put(task="from_the_future")
+    async with fetching(harness) as bench:
+        bench.wire.away("roster.*")
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Returned)
+        assert verdict.reason.code == "known_elsewhere"
 
 
 async def test_give_backs_for_other_reasons_do_not_make_a_stranger(harness: Harness) -> None:
     """Those of a task at its limit, above all."""
     message = await harness.put(task="from_the_future")
     owner = await harness.owner()
-    for reason in (None, Reason("child_failed", "no such module")) * MAX_UNKNOWN:
+    for reason in (None, Reason("child_failed", "no such module")) * 12:
         await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, reason)])
+        await asyncio.sleep(PATIENCE_SECONDS / 10)
     async with fetching(harness) as bench:
         await asyncio.sleep(1)
         (verdict,) = bench.verdicts
@@ -262,8 +345,9 @@ async def test_give_backs_for_other_reasons_do_not_make_a_stranger(harness: Harn
 async def test_a_redriven_stranger_starts_anew(harness: Harness) -> None:
     await harness.put(task="from_the_future")
     owner, known = await harness.owner(), Returned(0.0, Reason("unknown_task", "x"))
-    for _ in range(MAX_UNKNOWN - 1):
+    for _ in range(12):
         await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, known.reason)])
+        await asyncio.sleep(PATIENCE_SECONDS / 10)
     lease = await harness.lease_one(owner)
     await harness.broker.dead_letter([DeadLetter(lease, known.reason)])
     await harness.broker.redrive([lease.id])
@@ -339,6 +423,35 @@ async def test_an_expired_message_is_put_aside(harness: Harness) -> None:
         (verdict,) = bench.verdicts
         assert isinstance(verdict, Dead)
         assert verdict.reason.code == "expired"
+
+
+@pytest.mark.parametrize("how", ["failed", "crashed", "lost"])
+async def test_what_was_begun_in_time_may_end_after_it_expired(harness: Harness, how: str) -> None:
+    """It waits for its next try: the first one has perhaps done half of the work."""
+    message = await harness.put(expires_at=harness.clock.wall() + 10)
+    owner = await harness.owner()
+    lease = await harness.lease_one(owner)
+    match how:
+        case "failed":
+            await harness.broker.nack([Nack(lease, 0.0, Reason("error", "x"))])
+        case "crashed":
+            await harness.broker.retire(owner.id, crashed=True)
+        case _:
+            await harness.lapse()
+    await asyncio.sleep(10)
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        assert (bench.ids, bench.verdicts) == ([message.id], [])
+
+
+async def test_one_that_was_only_given_back_was_not_begun(harness: Harness) -> None:
+    await harness.put(expires_at=harness.clock.wall() + 10)
+    await harness.broker.give_back([GiveBack(await harness.lease_one(await harness.owner()))])
+    await asyncio.sleep(10)
+    async with fetching(harness) as bench:
+        await asyncio.sleep(1)
+        (verdict,) = bench.verdicts
+        assert isinstance(verdict, Dead)
 
 
 async def test_a_lease_that_lapsed_before_its_handler_starts_is_not_run(harness: Harness) -> None:
@@ -531,6 +644,12 @@ async def _again(bench: Bench, delivery: Delivery, last: Returned) -> Verdict:
     while len(bench.verdicts) == count:  # noqa: ASYNC110 - virtual time
         await asyncio.sleep(0.1)
     return bench.verdicts[-1]
+
+
+async def _join(harness: Harness, *, queues: tuple[str, ...] = (QUEUE,), tasks: tuple[str, ...]) -> Owner:
+    owner = msgspec.structs.replace(harness.new_owner("another"), queues=queues, tasks=tasks)
+    await harness.state.roster.join(owner)
+    return owner
 
 
 async def _claim(harness: Harness, message: Message, seconds: float) -> Fresh:

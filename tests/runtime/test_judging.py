@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from tenure import Reject, Retry
+from tenure.call import LONGEST_SECONDS
 from tenure.errors import PayloadInvalid
 from tenure.message import Message, Overrides
 from tenure.retry import RetryPolicy
-from tenure.runtime.judging import LONGEST_DELAY, TRACEBACK_LIMIT, judge_error, judge_failure
+from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_failure
 from tenure.task import Policy
 from tenure.timing.policy import LeasePolicy
 from tenure.verdict import Dead, Reason, Retried
@@ -93,7 +94,7 @@ def test_retry_without_a_moment_takes_the_backoff() -> None:
     assert verdict.after_seconds == 2.0
 
 
-@pytest.mark.parametrize(("after", "seconds"), [(-5, 0.0), (0, 0.0), (1e300, LONGEST_DELAY)])
+@pytest.mark.parametrize(("after", "seconds"), [(-5, 0.0), (0, 0.0), (1e300, LONGEST_SECONDS)])
 def test_a_moment_that_no_store_could_keep_is_brought_within_bounds(after: float, seconds: float) -> None:
     verdict = judge(Retry(after=after))
     assert isinstance(verdict, Retried)

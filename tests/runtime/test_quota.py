@@ -11,7 +11,6 @@ from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.quota import (
-    DEFAULT_SECONDS,
     LONGEST_GUESS_SECONDS,
     LONGEST_SECONDS,
     SHORTEST_SECONDS,
@@ -38,10 +37,10 @@ class Bench:
         self._count += 1
         delivery = Delivery(Lease(f"m{self._count}", "q", b"", "o/1", 1, 1, 30.0, 0.0, Counters()))
         delivery.task = self.task
-        seconds = self.quotas.enter(delivery, self.task)
-        if seconds is None:
+        if self.quotas.enter(delivery, self.task):
             delivery.started = self.clock.now
-        return delivery, seconds
+            return delivery, None
+        return delivery, self.quotas.turn_seconds(self.task, 0)
 
     def run(self, seconds: float) -> None:
         """One run that lasted so long."""
@@ -93,15 +92,22 @@ def test_who_is_told_twice_that_it_ended_is_measured_once() -> None:
 
 def test_the_surplus_comes_back_one_after_the_other_as_its_turns_come() -> None:
     bench = Bench(2)
+    bench.run(0.25)
     for _ in range(2):
         bench.enter()
     waits = [bench.enter()[1] for _ in range(8)]
-    turn = DEFAULT_SECONDS / 2
+    turn = 0.25 / 2
     assert waits == pytest.approx([max(SHORTEST_SECONDS, turn * place) for place in range(1, 9)])
     bench.clock.now += 2 * turn
     assert bench.enter()[1] == pytest.approx(7 * turn), "two turns have passed"
     bench.clock.now += 100.0
     assert bench.enter()[1] == pytest.approx(SHORTEST_SECONDS), "the line is empty by now"
+
+
+def test_whoever_waits_in_the_worker_is_before_those_that_are_sent_away() -> None:
+    bench = Bench(2)
+    bench.run(1.0)
+    assert bench.quotas.turn_seconds(bench.task, 6) == pytest.approx(6 * 0.5 + 0.5)
 
 
 def test_turns_are_as_far_apart_as_runs_last_here() -> None:
@@ -143,11 +149,23 @@ def test_a_flood_does_not_keep_those_away_that_come_when_it_is_over() -> None:
     assert bench.enter()[1] == pytest.approx(2.0)
 
 
-def test_on_a_guess_nobody_is_sent_away_for_long() -> None:
-    """A flood that meets a new worker would otherwise wait a minute for a task that takes milliseconds."""
+def test_before_a_run_has_ended_they_are_taken_to_last_as_long_as_the_first_lasts_already() -> None:
+    """A flood that meets a new worker would otherwise be sent away for long from a task that takes milliseconds."""
     bench = Bench(1)
     bench.enter()
-    assert [bench.enter()[1] for _ in range(1000)][-1] == LONGEST_GUESS_SECONDS
+    assert [bench.enter()[1] for _ in range(1000)] == [SHORTEST_SECONDS] * 1000
+    bench.clock.now += 2.0
+    assert [bench.enter()[1] for _ in range(1000)] == [2.0] * 1000
+    bench.clock.now += 1000.0
+    assert [bench.enter()[1] for _ in range(1000)] == [LONGEST_GUESS_SECONDS] * 1000
+
+
+@pytest.mark.parametrize(("lasted", "size"), [(None, 3), (100.0, 0), (1.0, 3), (0.1, 8), (0.008, 94), (0.0, 750_000)])
+def test_as_many_wait_in_the_worker_as_run_before_others_could_be_back(lasted: float | None, size: int) -> None:
+    bench = Bench(3)
+    if lasted is not None:
+        bench.run(lasted)
+    assert bench.quotas.room_size(bench.task) == size
 
 
 # --- in a worker ----------------------------------------------------------------------------------------

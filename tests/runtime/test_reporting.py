@@ -14,6 +14,7 @@ from tenure.runtime import reporting
 from tenure.runtime.delivery import Delivery
 from tenure.settlement import Outcome, Settlement
 from tenure.task import Task
+from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
 
 BROKEN = Reason("error", "it broke", "Traceback: …\n")
@@ -169,6 +170,40 @@ def test_a_task_at_its_limit_is_no_news(caplog: pytest.LogCaptureFixture) -> Non
     caplog.set_level(logging.INFO)
     reporting.log(delivery(Returned(1.0, Reason("concurrency", "x"))), Settlement(Outcome.RETURNED))
     assert caplog.records == []
+
+
+def test_of_many_strangers_one_line_a_task_and_minute_is_enough(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    clock = VirtualClock()
+    strangers = reporting.Strangers(clock)
+
+    def meet(task: str, times: int) -> list[str]:
+        caplog.clear()
+        for _ in range(times):
+            one = delivery(Returned(2.0, UNKNOWN))
+            assert one.message is not None
+            one.message = msgspec.structs.replace(one.message, task=task)
+            reporting.log(one, Settlement(Outcome.RETURNED), strangers)
+        return [record.getMessage().partition("; ")[2] for record in caplog.records]
+
+    assert meet("new", 500) == ["given back for 2.0 s"]
+    assert meet("other", 2) == ["given back for 2.0 s"]
+    clock.now += 59
+    assert meet("new", 1) == []
+    clock.now += 1
+    assert meet("new", 1) == ["given back for 2.0 s (as were 500 before it)"]
+
+
+def test_the_names_of_strangers_do_not_fill_the_memory() -> None:
+    strangers = reporting.Strangers(VirtualClock())
+    for number in range(5_000):
+        strangers.untold(f"task-{number}")
+    assert len(strangers._told) <= 1_000
+
+
+def test_what_is_given_back_without_a_delay_is_given_back_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    assert told(Returned(0.0, BROKEN), caplog).getMessage().endswith("it broke; given back at once")
 
 
 def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:

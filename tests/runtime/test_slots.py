@@ -56,6 +56,15 @@ async def test_gathering_ends_when_half_are_free(virtual_clock: VirtualClock) ->
     assert virtual_clock.now == before
 
 
+async def test_slots_in_which_messages_only_wait_do_not_hold_up_a_fetch(virtual_clock: VirtualClock) -> None:
+    slots = Slots(10)
+    slots.take(7)
+    slots.waiting = 5
+    before = virtual_clock.now
+    assert await slots.room() == 3
+    assert virtual_clock.now == before
+
+
 async def test_what_is_not_settled_is_bounded_at_twice_the_slots() -> None:
     slots = Slots(3)
     for _ in range(6):

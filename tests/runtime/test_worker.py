@@ -194,6 +194,73 @@ def app_with(clock: VirtualClock, **options: Any) -> Tenure:
     return app
 
 
+@asynccontextmanager
+async def never_closing(_app: Tenure) -> AsyncIterator[None]:
+    """As of a pool whose server does not answer."""
+    yield
+    await asyncio.sleep(1e6)
+
+
+async def test_a_lifespan_that_hangs_holds_the_worker_up_for_the_grace(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = app_with(virtual_clock, lifespan=never_closing)
+    async with app.worker(grace=20):
+        began = virtual_clock.now
+    assert 20 <= virtual_clock.now - began < 21
+    (line,) = [record.getMessage() for record in caplog.records if "lifespan" in record.getMessage()]
+    assert "20 s" in line
+
+
+async def test_asked_a_second_time_a_lifespan_that_hangs_is_cancelled_at_once(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = app_with(virtual_clock, lifespan=never_closing)
+    worker = app.worker(grace=1000)
+    running = asyncio.create_task(worker.run())
+    await asyncio.sleep(1)
+    worker.ask_to_stop()
+    await asyncio.sleep(10)
+    assert not running.done()
+    worker.ask_to_stop()
+    await asyncio.wait_for(running, 0.1)
+    assert [record.levelname for record in caplog.records if "lifespan" in record.getMessage()] == ["ERROR"]
+
+
+@pytest.mark.parametrize("grace", [0, 1000])
+async def test_a_lifespan_has_some_seconds_however_much_of_a_hurry_there_is(
+    virtual_clock: VirtualClock, grace: float
+) -> None:
+    closed: list[None] = []
+
+    @asynccontextmanager
+    async def lifespan(_app: Tenure) -> AsyncIterator[None]:
+        yield
+        await asyncio.sleep(HURRY_SECONDS / 2)
+        closed.append(None)
+
+    app = app_with(virtual_clock, lifespan=lifespan)
+    worker = app.worker(grace=grace)
+    await worker.start()
+    worker.ask_to_stop()
+    worker.ask_to_stop()
+    await worker.stop()
+    assert closed
+
+
+async def test_what_a_lifespan_raises_at_its_end_is_raised(virtual_clock: VirtualClock) -> None:
+    @asynccontextmanager
+    async def lifespan(_app: Tenure) -> AsyncIterator[None]:
+        yield
+        msg = "the pool did not answer"
+        raise TimeoutError(msg)
+
+    app = app_with(virtual_clock, lifespan=lifespan)
+    with pytest.raises(TimeoutError, match="the pool"):
+        async with app.worker():
+            pass
+
+
 async def test_the_lifespan_is_open_while_it_works_and_its_value_reaches_handlers(virtual_clock: VirtualClock) -> None:
     order: list[str] = []
 

@@ -150,7 +150,7 @@ def register(app: Tenure) -> None:
     app.task(block_loop)
     app.task(hold_gil)
     app.task(name="hold_gil_in_process", runs_in="process")(hold_gil)
-    app.task(max_attempts=3, first_delay=0.05)(fail)
+    app.task(max_attempts=3, retry_delay=0.05)(fail)
     app.task(kill_worker)
     app.task(stand_by)
     app.task(runs_in="process", max_hold=1.0, max_attempts=1)(hang_in_process)

@@ -18,6 +18,7 @@ def main() -> None:
     """The console script."""
     try:
         from tenure.cli.root import root
-    except KeyboardInterrupt:  # pressed before there was a command to interrupt
+
+        root.main(prog_name="tenure")
+    except KeyboardInterrupt:  # pressed before there was a command to interrupt, or after it had ended
         sys.exit(130)
-    root.main(prog_name="tenure")

@@ -57,6 +57,11 @@ def spoken(seconds: float | None) -> str:
     return _two(whole, _HOUR, "h", _MINUTE, "min") if whole < 2 * _DAY else _two(whole, _DAY, "d", _HOUR, "h")
 
 
+def stated(seconds: float) -> str:
+    """A span that somebody set: 3 s is not said as 3.0 s."""
+    return f"{seconds:g} s" if seconds < 10 else spoken(seconds)  # noqa: PLR2004 - as in `spoken`
+
+
 def exact(seconds: float | None) -> str:
     """How long something took: as `spoken`, but below a second in milliseconds."""
     if seconds is None or seconds >= 1:

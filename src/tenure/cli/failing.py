@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import click
 
+from tenure.cli.plain import one_line
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
 
 DONE = 0
@@ -111,7 +112,9 @@ def _told(error: Exception) -> int:
 
 def _line(code: str, sentence: str, exit_code: int) -> int:
     # One line, whatever the sentence carries: logs are read line by line.
-    click.echo(f"{click.style(f'error[{code}]', fg='red', bold=True)}: {' '.join(sentence.split())}", err=True)
+    click.echo(
+        f"{click.style(f'error[{code}]', fg='red', bold=True)}: {one_line(' '.join(sentence.split()))}", err=True
+    )
     return exit_code
 
 

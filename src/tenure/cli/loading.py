@@ -11,6 +11,7 @@ from typing import Any
 
 from tenure.app import Tenure
 from tenure.cli.failing import BadTarget, ImportFailed
+from tenure.cli.target import DATABASES
 from tenure.errors import TenureError
 from tenure.task import Task
 
@@ -19,11 +20,11 @@ def load(reference: str) -> Tenure:
     """The app behind `module:attribute`."""
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
-        hint = (
-            f"; did you mean {reference.strip(':')}:app?"
-            if reference.strip(":").replace(".", "").isidentifier()
-            else ""
-        )
+        hint = ""
+        if reference.endswith(DATABASES):
+            hint = f"; did you mean sqlite:///{reference}?"
+        elif reference.strip(":").replace(".", "").isidentifier():
+            hint = f"; did you mean {reference.strip(':')}:app?"
         msg = f"{reference!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
         raise BadTarget(msg)
     found: Any = _module(module_name)

@@ -1,15 +1,21 @@
 """Logging of a worker process: lines for people, or one JSON object a line for machines. On standard error.
 
+A line for people is one line: what an exception or a handler says cannot forge another one (`plain.py`). What follows
+below a line, a traceback, is indented.
+
 Records may carry fields: those of `ctx.log` say which message they are about, those of `runtime/reporting.py` also
 what became of it. In JSON all of them stand beside the line.
 """
 
 import logging
 import sys
+import textwrap
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+
+from tenure.cli.plain import one_line, plain_lines
 
 _ABOUT = ("task", "message_id", "attempt")
 #: What became of a message. A line that has these says in words what its fields say.
@@ -18,10 +24,10 @@ _OUTCOME = ("code", "next")
 _REPORTER = "tenure.worker"
 
 
-def install(style: str, *, verbose: bool) -> None:
-    """Log everything at INFO and above; with `verbose`, Tenure's own DEBUG too."""
+def install(style: str, *, verbose: bool, process: int | None = None) -> None:
+    """Log everything at INFO and above; with `verbose`, Tenure's own DEBUG too. `process`: which of several we are."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if style == "json" else _Text())
+    handler.setFormatter(_Json(process) if style == "json" else _Text(process))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("tenure").setLevel(logging.DEBUG if verbose else logging.INFO)
 
@@ -29,18 +35,32 @@ def install(style: str, *, verbose: bool) -> None:
 class _Text(logging.Formatter):
     """Time, level, logger, message."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s.%(msecs)03d %(levelname)-7s %(name)s  %(message)s%(about)s", "%Y-%m-%d %H:%M:%S")
+    def __init__(self, process: int | None = None) -> None:
+        which = "" if process is None else f"[{process}] "
+        line = f"%(asctime)s.%(msecs)03d %(levelname)-7s %(name)s  {which}%(message)s%(about)s"
+        super().__init__(line, "%Y-%m-%d %H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and below it the traceback."""
+        record.message, record.asctime = record.getMessage(), self.formatTime(record, self.datefmt)
+        trace = record.exc_text or (self.formatException(record.exc_info) if record.exc_info else "")
+        stack = self.formatStack(record.stack_info) if record.stack_info else ""
+        below = [textwrap.indent(plain_lines(text), "  ") for text in (trace, stack) if text]
+        return "\n".join([self.formatMessage(record), *below])
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         """The line; what a handler says (`ctx.log`) is told which message it was. Our own lines name theirs."""
         about = {} if record.name == _REPORTER else _fields(record, _ABOUT)
         record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
-        return super().formatMessage(record)
+        return one_line(super().formatMessage(record))
 
 
 class _Json(logging.Formatter):
     """One object a line."""
+
+    def __init__(self, process: int | None = None) -> None:
+        super().__init__()
+        self._which = {} if process is None else {"process": process}
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON; what has no JSON form is shown as its repr."""
@@ -48,6 +68,7 @@ class _Json(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
+            **self._which,
             "message": record.getMessage(),
             **_fields(record, _ABOUT + _OUTCOME),
         }
@@ -55,7 +76,18 @@ class _Json(logging.Formatter):
             entry["traceback"] = self.formatException(record.exc_info)
         elif record.exc_text:
             entry["traceback"] = record.exc_text
-        return msgspec.json.encode(entry, enc_hook=repr).decode()
+        try:
+            return msgspec.json.encode(entry, enc_hook=repr).decode()
+        except UnicodeEncodeError:  # file names that are not UTF-8 are lone surrogates in Python
+            return msgspec.json.encode({name: _sayable(value) for name, value in entry.items()}).decode()
+
+
+def _sayable(value: Any) -> Any:
+    """A value that JSON has words for, whatever it is."""
+    if isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _fields(record: logging.LogRecord, names: tuple[str, ...]) -> dict[str, Any]:

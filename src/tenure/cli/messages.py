@@ -9,8 +9,9 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.duration import countdown, spoken
 from tenure.cli.finished import FINISHED, newest
-from tenure.cli.naming import full_name, known_queues, near, paused, queues_of, since
-from tenure.cli.output import STATE_STYLES, WIDE, console, plain_table, plural, say_json
+from tenure.cli.naming import check_known, full_name, known_queues, paused, queues_of, since
+from tenure.cli.output import STATE_STYLES, console, plain_table, plural, say_json
+from tenure.cli.plain import one_line
 from tenure.cli.seen import Seen, look
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.message import MessageState
@@ -23,14 +24,19 @@ if TYPE_CHECKING:
 #: What is being worked on comes first. What is finished is shown only when it is asked for.
 _OPEN = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
 
+#: From how many columns on a message has one line, and from how many every figure a column of its own.
+_ONE_LINE, _ALL_COLUMNS = 110, 170
+#: So much of a queue's or task's name is shown where every column counts.
+_MEDIUM_NAME = 14
+#: Between two columns.
+_GAP = 2
+
 
 class _Answer(msgspec.Struct, frozen=True):
     """What was found."""
 
     seen: list[Seen]
     pauses: list[Pause]
-    #: Where nothing was found: whether there is anything at all, and what queue may have been meant.
-    hint: str = ""
 
 
 @click.command(short_help="Show messages, changing nothing.")
@@ -59,9 +65,7 @@ def messages(
         say_json({"messages": [one.as_json(wall) for one in shown], "more": more, "paused": answer.pauses})
         return
     out = console()
-    out.print(
-        table(shown, wall, out.width) if shown else _nothing(queue, state, task, answer.hint), soft_wrap=not shown
-    )
+    out.print(table(shown, wall, out.width) if shown else _nothing(queue, state, task), soft_wrap=not shown)
     if more:
         out.print(f"[dim]The first {plural(limit, 'message')}; --limit shows more.[/]")
     for pause in answer.pauses:
@@ -76,8 +80,10 @@ async def _collect(
         seen = await newest(app, names, states[0], task, limit)
     else:
         seen = await _open(app, queue, states, task, limit)
+    if queue is not None and not seen:
+        await check_known(app, [full_name(app, queue)])
     pauses = [pause for pause in await paused(app) if queue is None or pause.queue == full_name(app, queue)]
-    return _Answer(seen, pauses, "" if seen or queue is None else await _hint(app, queue))
+    return _Answer(seen, pauses)
 
 
 async def _open(
@@ -93,21 +99,18 @@ async def _open(
     return seen
 
 
-async def _hint(app: Tenure, queue: str) -> str:
-    names = await known_queues(app)
-    return "" if full_name(app, queue) in names else near(full_name(app, queue), names)
-
-
-def _nothing(queue: str | None, state: str | None, task: str | None, hint: str) -> str:
+def _nothing(queue: str | None, state: str | None, task: str | None) -> str:
     if queue is None and state is None and task is None:
         return "No messages: nothing waits, runs or is dead here."
     what = f"No {state} message" if state else "No message"
-    return f"{what}{f' of task {task!r}' if task else ''}{f' in queue {queue!r}' if queue else ''}{hint or '.'}"
+    return f"{what}{f' of task {task!r}' if task else ''}{f' in queue {queue!r}' if queue else ''}."
 
 
 def table(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     """One row a message; where the terminal is narrow, on two lines."""
-    return _wide(seen, wall) if width >= WIDE else _narrow(seen, wall, width)
+    if width >= _ALL_COLUMNS:
+        return _wide(seen, wall)
+    return _medium(seen, wall, width) if width >= _ONE_LINE else _narrow(seen, wall, width)
 
 
 def _wide(seen: Sequence[Seen], wall: float) -> "Table":
@@ -124,6 +127,27 @@ def _wide(seen: Sequence[Seen], wall: float) -> "Table":
     return rows
 
 
+def _medium(seen: Sequence[Seen], wall: float, width: int) -> "Table":
+    """One line each: the counters in one column, and in the last one its holder and the reason, as far as they fit."""
+    last = _last_column(seen)
+    names = ("id", "queue", "task", "state", "f/c/l", last, "age")
+    rows = plain_table(*names, "owner, reason", right=(last, "age"))
+    cells = [(one.browsed.id, one.browsed.queue, one.task or "–", _state(one), _counts(one), _left(one, wall),
+              spoken(one.age_seconds(wall))) for one in seen]  # fmt: skip
+    left = width
+    for place, (column, name) in enumerate(zip(rows.columns, names, strict=False)):
+        widest = max(len(text) for text in (name, *(row[place] for row in cells)))
+        # The id is what people copy: names give way before it does.
+        column.min_width = column.max_width = min(widest, _MEDIUM_NAME if name in ("queue", "task") else widest)
+        column.overflow = "ellipsis"
+        left -= column.max_width + _GAP
+    rows.columns[-1].overflow = "ellipsis"
+    rows.columns[-1].max_width = max(len("owner, reason"), left)
+    for one, row in zip(seen, cells, strict=True):
+        rows.add_row(*row, " ".join(filter(None, (one.browsed.owner, _reason(one)))))
+    return _explained(rows)
+
+
 def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     from rich.text import Text
 
@@ -138,15 +162,23 @@ def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     widest = max(len(text) for one in seen for text in (one.task or "–", one.browsed.owner or "", "task / owner"))
     first.max_width = max(32, width - min(second.max_width, widest) - 11 - 5 - 11 - 2 * 4)
     for one in seen:
-        counters = one.browsed.counters
         below = Text(_reason(one), style="dim")
         rows.add_row(
             Text.assemble(one.browsed.id, "\n", below) if below.plain else one.browsed.id,
             Text.assemble(one.task or "–", "\n", (one.browsed.owner, "dim")) if one.browsed.owner else one.task,
             Text.assemble(_state(one), "\n", (spoken(one.age_seconds(wall)), "dim")),
-            f"{counters.attempts}/{counters.crashes}/{counters.lost}",
+            _counts(one),
             _left(one, wall),
         )
+    return _explained(rows)
+
+
+def _counts(one: Seen) -> str:
+    counters = one.browsed.counters
+    return f"{counters.attempts}/{counters.crashes}/{counters.lost}"
+
+
+def _explained(rows: "Table") -> "Table":
     rows.caption = "f/c/l: attempts failed, workers crashed, leases lost"
     rows.caption_justify = "left"
     return rows
@@ -173,5 +205,5 @@ def _left(one: Seen, wall: float) -> str:
 
 def _reason(one: Seen) -> str:
     if one.browsed.reason is not None:
-        return f"{one.browsed.reason.code}: {one.browsed.reason.text}".partition("\n")[0]
-    return one.unreadable
+        return one_line(f"{one.browsed.reason.code}: {one.browsed.reason.text}".partition("\n")[0])
+    return one_line(one.unreadable)

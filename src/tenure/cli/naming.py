@@ -77,12 +77,11 @@ async def is_served(app: Tenure, queue: str) -> bool:
     return any(queue in owner.queues for owner in await app.state.roster.alive())
 
 
-async def check_known(app: Tenure, queues: Sequence[str], *, consequence: str) -> None:
+async def check_known(app: Tenure, queues: Sequence[str], *, consequence: str = "") -> None:
     """Raise `UnknownQueue`, with a guess at what was meant, for a queue that nobody knows."""
     names = await known_queues(app)
     for queue in queues:
         if queue not in names:
             hint = near(queue, names) or f"; there are: {', '.join(sorted(names)) or 'none'}."
-            raise UnknownQueue(
-                f"nobody knows queue {queue!r}: nothing lies there, and no task or worker has it{hint} {consequence}"
-            )
+            told = f"nobody knows queue {queue!r}: nothing lies there, and no task or worker has it{hint}"
+            raise UnknownQueue(f"{told} {consequence}".rstrip())

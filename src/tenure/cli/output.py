@@ -22,8 +22,10 @@ STATE_STYLES = {
     "cancelled": "dim",
 }
 
-#: Below this a table of messages takes two lines for each.
+#: Below this a table of dead letters, workers or schedules takes two lines for each.
 WIDE = 130
+#: In a pipe, where lines may be of any length.
+_LONGEST_RULE = 100
 
 
 def say_json(value: Any) -> None:
@@ -47,8 +49,9 @@ class _Unpadded:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Write, a whole number of lines at a time."""
-        return self._file.write(re.sub(" +$", "", text, flags=re.MULTILINE))
+        """Write, a whole number of lines at a time. The rule below a header need not be as long as the longest row."""
+        text = re.sub(" +$", "", text, flags=re.MULTILINE)
+        return self._file.write(re.sub(f"^(─{{{_LONGEST_RULE}}})─+$", r"\1", text, flags=re.MULTILINE))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

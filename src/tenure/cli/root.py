@@ -22,6 +22,7 @@ _SECTIONS = {
         "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
         "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
+        "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
     },
     "Act": {
@@ -39,7 +40,7 @@ _SECTIONS = {
 
 _EPILOG = """\
 TARGET is an app (module:attribute, as in jobs:app, found from the current folder) or a URL such as
-sqlite:///jobs.db. Without one, TENURE_URL is used.
+sqlite:///jobs.db. It may be left out where TENURE_URL names one or the other.
 
 \b
 Exit codes:

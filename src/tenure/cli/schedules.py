@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+#: What the gaps between the four columns of a narrow table take.
+_GAPS = 2 * 3
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One schedule, as far as it is known."""
 
@@ -66,7 +70,8 @@ def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
         out.print("No schedules: none in the code, none known to the store." if not is_place(target)
                   else "No schedules are known here.")  # fmt: skip
         return
-    out.print(_wide(rows, app.clock.wall()) if out.width >= WIDE else _narrow(rows, app.clock.wall()))
+    wall = app.clock.wall()
+    out.print(_wide(rows, wall) if out.width >= WIDE else _narrow(rows, wall, out.width))
 
 
 async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
@@ -128,12 +133,19 @@ def _wide(rows: Sequence[Row], wall: float) -> "Table":
     return table
 
 
-def _narrow(rows: Sequence[Row], wall: float) -> "Table":
+def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     from rich.text import Text
 
-    table = plain_table("schedule / when", "task / queue", "last / its message", "next tick")
-    for column in table.columns[:2]:
-        column.overflow = "ellipsis"
+    table = plain_table("schedule / when", "task / queue", "last tick", "next tick")
+    first, second, last, following = table.columns
+    # When it ticks is what people look for: names give way before it does.
+    last.min_width = max(len(text) for row in rows for text in ("last tick", _last(row, wall), _message(row).plain))
+    following.min_width = max(len(text) for row in rows for text in ("next tick", _next(row, wall)))
+    left = width - last.min_width - following.min_width - _GAPS
+    first.overflow = second.overflow = "ellipsis"
+    wanted = max(len(text) for row in rows for text in ("task / queue", row.task, row.queue))
+    second.max_width = min(wanted, max(len("task / queue"), left // 3))
+    first.max_width = max(len("schedule / when"), left - second.max_width)
     for row in rows:
         table.add_row(
             Text.assemble(_name(row), "\n", (row.spec, "dim")),

@@ -4,6 +4,7 @@ With an app the payload is checked against the handler's own types; with a URL t
 against, so it is sent as it is. `waiting.py` waits for the result.
 """
 
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from tenure.cli.failing import BadTarget
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import say_json
-from tenure.cli.target import find, is_place, json_option, run, split
+from tenure.cli.target import find, is_place, json_option, meant, run, split
 from tenure.cli.waiting import Waited, say_failure, wait
 from tenure.errors import BadArgument, PayloadInvalid, StoreMissing, TaskFailed
 from tenure.handle import Handle
@@ -113,7 +114,7 @@ def submit(
             raise click.UsageError("give --unique or --unique-payload, not both")
         options["unique"] = True
     app = find(target, must_exist=not create)
-    body = _body(rest[1] if len(rest) > 1 else "{}")
+    body = _body(rest[1] if len(rest) > 1 else "{}", _example(app, rest[0]), meant(words[0]) if target is None else "")
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}
     waited = _run(app, call, Options(**given), wait_for, checks=not (yes or is_place(target)), quiet=as_json)  # type: ignore[typeddict-item]
@@ -160,17 +161,29 @@ def _explain_words(words: tuple[str, ...], rest: list[str]) -> None:
         raise BadTarget('name a target and a task: tenure submit jobs:app resize \'{"image": "a.png"}\'')
     if not rest:
         raise BadArgument(f"name the task to send to {words[0]}; nothing was sent")
+    if ":" not in words[0]:
+        raise BadTarget(f"{words[0]!r} is no target: it has no colon; did you mean {words[0]}:app? Nothing was sent")
     msg = f"after TARGET come TASK and one PAYLOAD, not {len(rest)} words (is the JSON quoted?); nothing was sent"
     raise BadArgument(msg)
 
 
-def _body(text: str) -> bytes:
+def _example(app: Tenure, name: str) -> str:
+    """How a payload for this task is written."""
+    task = app.tasks.get(name)
+    if task is None:
+        return '\'{"image": "a.png"}\''
+    names = list(inspect.signature(task.function).parameters)[1 if task.signature.wants_context else 0 :]
+    return "'{" + ", ".join(f'"{name}": …' for name in names) + "}'"
+
+
+def _body(text: str, example: str, hint: str) -> bytes:
     """The payload as JSON bytes; it is embedded in the envelope as it is, so it has to be JSON."""
     raw = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
     try:
         msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PayloadInvalid(f"the payload is not JSON: {error}; nothing was sent") from error
+        msg = f"the payload is not JSON: {error}; write it as {example}{hint}. Nothing was sent"
+        raise PayloadInvalid(msg) from error
     return raw
 
 
@@ -179,5 +192,8 @@ def _call(app: Tenure, name: str, body: bytes, queue: str | None, *, has_code: b
     if not has_code:
         return Call(_Address(name, where or app.queue), msgspec.Raw(body))
     task = app.find(name)
+    given = msgspec.json.decode(body)
+    if isinstance(given, dict):
+        task.signature.payload(given)  # names what nobody knows too; bytes alone may be a newer sender's
     checked = task.signature.payload(msgspec.Raw(body))
     return Call(_Address(task.name, where or task.queue), checked)

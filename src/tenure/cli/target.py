@@ -2,7 +2,7 @@
 
 jobs:app              attribute `app` of module `jobs`, looked for from the current folder
 sqlite:///jobs.db     a place; the app made for it has no tasks, which is enough to look and to send
-(nothing)             TENURE_URL
+(nothing)             TENURE_URL, which may be either
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +21,10 @@ from tenure.errors import BadArgument
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME_ONE = "name an app (jobs:app) or a URL (sqlite:///jobs.db)"
+#: How files that hold messages are usually called.
+DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def target_argument(command: F) -> F:
@@ -36,6 +41,8 @@ def split(words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Tell TARGET from the words after it: the first word is one if it has a colon."""
     if words and ":" in words[0] and not words[0].lstrip().startswith(("{", "[", '"')):
         return words[0], list(words[1:])
+    if words and not or_default(None):
+        raise BadTarget(f"no target: {_NAME_ONE}, before {words[0]!r}{meant(words[0])}; or set TENURE_URL")
     return None, list(words)
 
 
@@ -49,11 +56,21 @@ def split_ids(words: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def is_place(target: str | None) -> bool:
     """Whether it is a URL, so that there are no tasks to check against."""
-    return "://" in _or_default(target)
+    return "://" in or_default(target)
 
 
-def _or_default(target: str | None) -> str:
+def or_default(target: str | None) -> str:
+    """The target, else what TENURE_URL says; empty: neither."""
     return target or os.environ.get("TENURE_URL", "").strip()
+
+
+def meant(word: str) -> str:
+    """What a word that is no target was meant to be, as the end of a clause: a file, or a module of this folder."""
+    if word.endswith(DATABASES):
+        return f" (did you mean sqlite:///{word}?)"
+    path = Path(*word.split("."))
+    is_module = word.replace(".", "").isidentifier() and (path.with_suffix(".py").is_file() or path.is_dir())
+    return f" (did you mean {word}:app?)" if is_module else ""
 
 
 def find(target: str | None, *, must_exist: bool = True) -> Tenure:
@@ -61,10 +78,9 @@ def find(target: str | None, *, must_exist: bool = True) -> Tenure:
 
     A URL that leads nowhere is a mistake for whoever looks; only who sends may create the place.
     """
-    target = _or_default(target)
+    target = or_default(target)
     if not target:
-        msg = "no target: name an app (jobs:app) or a URL (sqlite:///jobs.db), or set TENURE_URL"
-        raise BadTarget(msg)
+        raise BadTarget(f"no target: {_NAME_ONE}, or set TENURE_URL")
     if is_place(target):
         return Tenure(target, must_exist=must_exist)
     from tenure.cli.loading import load

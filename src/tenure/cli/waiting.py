@@ -15,10 +15,11 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
-from tenure.cli.naming import is_served
+from tenure.cli.naming import is_served, paused, since
 from tenure.errors import TaskFailed
 from tenure.handle import Handle
 from tenure.message import MessageState
+from tenure.notice import Pause
 from tenure.record import Record
 
 _LOOK_SECONDS = 0.5
@@ -37,11 +38,19 @@ async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool)
     if not quiet:
         click.echo(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
     record = await handle.status()
-    if not record.is_finished and not await is_served(app, record.queue):
+    pause = None if record.is_finished else await _pause_of(app, record.queue)
+    if pause is not None:
+        stopped = f"queue {record.queue} is paused {since(pause, app.clock.wall())}"
+        click.echo(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
+    elif not record.is_finished and not await is_served(app, record.queue):
         click.echo(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
     async with _watching(handle, quiet=quiet):
         result = await app.handle(handle.id).result(None if seconds == float("inf") else seconds)
     return Waited(handle.id, handle.duplicate, msgspec.json.encode(result))
+
+
+async def _pause_of(app: Tenure, queue: str) -> Pause | None:
+    return next((pause for pause in await paused(app) if pause.queue == queue), None)
 
 
 def say_failure(error: TaskFailed) -> None:

@@ -25,6 +25,7 @@ from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock
 
 if TYPE_CHECKING:
+    from tenure.runtime.tether import Tether
     from tenure.runtime.worker import Worker
 
 logger = logging.getLogger("tenure.cli")
@@ -36,22 +37,34 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.command(short_help="Run messages of an app's tasks until told to stop.")
 @target_argument
 @click.option("--concurrency", "-c", type=click.IntRange(1, 10_000), help="How many messages at once. Default: 10.")
+@click.option("--processes", "-p", type=click.IntRange(1, 1_000), help="Run so many processes, and replace the dead.")
 @click.option("--queue", "-q", "queues", multiple=True, help="Serve this queue only; repeat it for more.")
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")
 @click.option("--until-empty", is_flag=True, help="Stop when nothing is left to do, instead of waiting for more.")
+@click.option(
+    "--heartbeat",
+    type=click.Choice(["worker", "supervisor"]),
+    default="worker",
+    help="Who renews leases: the worker itself, or the parent of --processes, also while a handler holds the GIL.",
+)
+@click.option("--supervised", hidden=True, help="Set by a supervisor for its children.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too.")
 @json_option
-def worker(
+def worker(  # noqa: PLR0913 - one for each option
     target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, grace: float | None,
-    style: str | None, *, until_empty: bool, verbose: bool, as_json: bool,
-) -> None:  # fmt: skip
+    style: str | None, *, processes: int | None, heartbeat: str, supervised: str | None, until_empty: bool,
+    verbose: bool, as_json: bool,
+) -> int | None:  # fmt: skip
     """Run messages of an app's tasks until told to stop.
 
     TARGET is module:attribute, as in jobs:app, found from the current folder. SIGTERM or Ctrl-C stops leasing
     and lets handlers finish within the grace; what is left is given back. A second one gives everything back
     at once. Nothing is lost either way. With --json, logs are JSON and what was done is printed at the end.
+
+    --processes starts so many workers, each with --concurrency slots of its own. One that dies is replaced, and
+    what it ran is back in its queue at once.
 
     --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
     wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
@@ -61,20 +74,63 @@ def worker(
     if not target or "://" in target:
         msg = "a worker needs the tasks' code: name the app as module:attribute, as in jobs:app, not a URL"
         raise BadTarget(msg)
-    logs.install(style or ("json" if as_json else "text"), verbose=verbose)
+    style = style or ("json" if as_json else "text")
+    if processes is not None:
+        from tenure.cli.supervising import supervise
+
+        logs.install(style, verbose=verbose)
+        words = _words(target, concurrency, queues, grace, style, until_empty=until_empty, verbose=verbose)
+        return supervise(
+            words, processes=processes, name=name, keeps_leases=heartbeat == "supervisor",
+            until_empty=until_empty, as_json=as_json,
+        )  # fmt: skip
+    if heartbeat == "supervisor":
+        msg = "--heartbeat supervisor needs a supervisor: add --processes 1, or more"
+        raise click.UsageError(msg)
+    tether = _tether(supervised)
+    logs.install(style, verbose=verbose, process=tether.number if tether is not None else None)
     app = find(target)
     own = [short_name(app, queue) for queue in queues]
     _warn_of_strange_queues(app, own)
     tally = Tally()
     made = app.worker(concurrency=concurrency, queues=own, name=name, grace=grace, reference=target, sinks=[tally])
+    made.tether = tether
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock)
     asyncio.run(_work(app, made, stop, tally, until_empty=until_empty, as_json=as_json))
+    return None
+
+
+def _words(
+    target: str, concurrency: int | None, queues: Sequence[str], grace: float | None, style: str, *,
+    until_empty: bool, verbose: bool,
+) -> list[str]:  # fmt: skip
+    """The command line of a child; its name and what ties it to its supervisor come on top."""
+    words = ["worker", target, "--log", style]
+    words += [] if concurrency is None else ["--concurrency", str(concurrency)]
+    words += [word for queue in queues for word in ("--queue", queue)]
+    words += [] if grace is None else ["--grace", str(grace)]
+    words += ["--until-empty"] if until_empty else []
+    return [*words, "--verbose"] if verbose else words
+
+
+def _tether(supervised: str | None) -> "Tether | None":
+    """What ties us to our supervisor, if we have one."""
+    if supervised is None:
+        return None
+    from tenure.runtime.tether import Tether
+
+    return Tether.from_word(supervised)
 
 
 def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
     """Say what was done. Handlers that do not end would keep the loop and the process: then it ends here and now."""
-    if as_json:
+    if worker.tether is not None:
+        from tenure.runtime.orders import Farewell
+
+        worker.tether.tell(Farewell(dict(worker.counts), tally.given_back))
+        worker.tether.close()
+    elif as_json:
         say_json({"owner": worker.owner_id, "counts": dict(worker.counts), "given_back": tally.given_back})
     if worker.has_stuck_handlers:
         logger.warning("a handler still runs although its message was given back; ending the process")
@@ -87,9 +143,13 @@ async def _work(
     app: Tenure, worker: "Worker", stop: "_Stop", tally: Tally, *, until_empty: bool, as_json: bool
 ) -> None:
     stop.listen()
+    if worker.tether is not None:
+        await worker.tether.listen(app.url, stop.hurry)
     async with app:
         await worker.start()
         stop.started = True
+        if worker.tether is not None:
+            worker.tether.working()
         logger.info(
             "%s runs %s of %s with %s on %s",
             worker.owner_id,
@@ -132,11 +192,26 @@ class _Stop:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)
 
+    def hurry(self) -> None:
+        """The supervisor was asked a second time."""
+        if not self._asked:
+            self._ask()
+        self._ask()
+
     def _on_signal(self) -> None:
+        if self._worker.tether is not None:
+            # The supervisor passes signals on, and says itself when to hurry: whoever signals the whole group, as
+            # systemd does, asked once.
+            if not self._asked:
+                self._ask()
+            return
         now = self._clock.monotonic()
         if now - self._last_signal < _SAME_SIGNAL_SECONDS:
             return
         self._last_signal = now
+        self._ask()
+
+    def _ask(self) -> None:
         if not self._asked:
             in_flight = self._worker.in_flight if self.started else 0
             logger.info(

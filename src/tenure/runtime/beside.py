@@ -9,6 +9,7 @@ Made by `path.py`, which is the `Listener`.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from tenure.broker import Broker
@@ -17,12 +18,14 @@ from tenure.event import Event
 from tenure.notice import Notices
 from tenure.owner import Owner
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.entrusting import EntrustedHeartbeat
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.noticing import Noticing
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.pruning import Pruner
 from tenure.runtime.sideloop import OwnThread, SameLoop, Side
 from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.tether import Tether
 from tenure.runtime.watchdog import Watchdog
 from tenure.state import State
 
@@ -65,13 +68,17 @@ class Listener(Protocol):
 class Beside:
     """The jobs beside the path of one worker."""
 
-    def __init__(self, broker: Broker, state: State, clock: Clock, listener: Listener, options: WorkerOptions) -> None:
-        """Nothing runs yet. Made on the worker's loop."""
+    def __init__(
+        self, broker: Broker, state: State, clock: Clock, listener: Listener, options: WorkerOptions, *,
+        tether: Tether | None = None,
+    ) -> None:  # fmt: skip
+        """Nothing runs yet. Made on the worker's loop. With a `tether`, the supervisor may keep the leases."""
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         twin_broker, twin_state = broker.twin(), state.twin()
         self._twins = [twin for twin, own in ((twin_broker, broker), (twin_state, state)) if twin is not own]
-        self.heartbeat = Heartbeat(
+        make = Heartbeat if tether is None or not tether.keeps_leases else partial(EntrustedHeartbeat, tether)
+        self.heartbeat: Heartbeat = make(
             twin_broker, twin_state.ledger, clock,
             on_lost=lambda delivery: self._tell(listener.on_lost, delivery),
             on_overheld=lambda delivery: self._tell(listener.on_overheld, delivery),

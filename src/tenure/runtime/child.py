@@ -13,7 +13,6 @@ import asyncio
 import contextvars
 import faulthandler
 import io
-import os
 import random
 import signal
 import socket
@@ -27,20 +26,20 @@ from tenure.context import Context, SyncContext
 from tenure.errors import BodyTooLarge
 from tenure.message import Message
 from tenure.middleware import Run, around
+from tenure.runtime.calling import without_stop
 from tenure.runtime.hosting import Lifespans
 from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_result, result_too_large
+from tenure.runtime.lifeline import die_with
 from tenure.runtime.line import Line, ParentLink
 from tenure.runtime.locating import Finder
 from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, Started, Unloadable, encode
 from tenure.task import Task
 from tenure.verdict import Dead, Reason, Retried
 
-_PR_SET_PDEATHSIG = 1
-
 
 def main(descriptor: int, parent: int, name: str) -> None:
     """Run what the parent sends through `descriptor`, until it closes it."""
-    _die_with(parent)
+    die_with(parent)
     # Ours to ignore, but not for what a handler starts: a function, unlike SIG_IGN, is not inherited.
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
     faulthandler.enable()  # a crash says on stderr where it happened
@@ -56,16 +55,6 @@ def main(descriptor: int, parent: int, name: str) -> None:
             line.conclude(_run(job, line, finder, runner, lifespans))
         lifespans.leave()
     line.close()
-
-
-def _die_with(parent: int) -> None:
-    """Be killed when the parent's thread that started us ends, and check that this has not happened yet."""
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 - only Linux has the call
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans: Lifespans) -> bytes:
@@ -175,11 +164,7 @@ class _Middle:
     def answer(self, context: contextvars.Context, call: Callable[[], Any]) -> None:
         """Call the handler, in the context that middleware has made."""
         try:
-            result = context.run(call)
-        except StopIteration as error:  # a future cannot carry it
-            stopped = RuntimeError("the handler raised StopIteration")
-            stopped.__cause__ = error
-            self._answered.set_exception(stopped)
+            result = context.run(without_stop, call, (), {})
         except BaseException as error:  # noqa: BLE001 - for middleware to see
             self._answered.set_exception(error)
         else:

@@ -7,6 +7,7 @@ and ends with the verdict. Used by `children.py`; the other side is `child.py`.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
@@ -135,7 +136,8 @@ class Conversation:
                 await link.checkpoint(data)
             case LoadQuestion():
                 return await link.load_checkpoint()
-            case SubmitQuestion(task=task, queue=queue, body=body, options=options):
+            case SubmitQuestion(task=task, queue=queue, body=body, options=options, moments=moments):
                 call: Call[Any] = Call(Target(task, queue), msgspec.Raw(body))
+                options |= {name: datetime.fromisoformat(text) for name, text in moments.items()}
                 return link.submit(call, cast("Options", options)).encode()
         return None

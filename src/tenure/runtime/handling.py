@@ -19,12 +19,13 @@ from tenure.context import Context, SyncContext
 from tenure.errors import ConfigurationError
 from tenure.message import Message
 from tenure.middleware import around
+from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.intake import SUSPECT_CRASHES
 from tenure.runtime.judging import judge_error, judge_failure, judge_result
 from tenure.runtime.link import WorkerLink
-from tenure.runtime.quota import Quotas
+from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
 from tenure.task import RunsIn, Task
 from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
@@ -44,13 +45,13 @@ class Handling:
     """Runs messages and concludes them."""
 
     def __init__(
-        self, clock: Clock, slots: Slots, quotas: Quotas, conclude: Conclude, *,
+        self, clock: Clock, slots: Slots, room: Room, conclude: Conclude, *,
         make_link: Callable[[Delivery], WorkerLink], children: Children, solo: Children,
     ) -> None:  # fmt: skip
         """`conclude` takes every verdict; `children` run process handlers, `solo` runs suspects."""
         self._clock = clock
         self._slots = slots
-        self._quotas = quotas
+        self._room = room
         self._conclude = conclude
         self._make_link = make_link
         self._children = children
@@ -177,7 +178,7 @@ class Handling:
             positional = (context, *positional)
         # What middleware set in context variables is seen there, and what the handler sets ends with it.
         run = contextvars.copy_context().run
-        thread = self._loop.run_in_executor(self._threads, run, _without_stop, function, positional, keywords)
+        thread = self._loop.run_in_executor(self._threads, run, without_stop, function, positional, keywords)
         delivery.thread = thread
         # A thread cannot be ended. It is told (ctx.lease_lost, ctx.stopping), and its slot stays taken.
         return await asyncio.shield(thread)
@@ -191,8 +192,8 @@ class Handling:
 
     def _finish(self, delivery: Delivery) -> None:
         self.running_ids.discard(delivery.id)
-        self._quotas.leave(delivery)
         self._slots.finish()
+        self._room.leave(delivery)
 
     def _thread_over(self, delivery: Delivery, thread: "asyncio.Future[Any]") -> None:
         if not thread.cancelled():
@@ -237,12 +238,3 @@ def _never_began(error: ConfigurationError) -> Returned:
     notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
     logger.error("a message is given back: %s%s", error, notes)
     return Returned(CHILD_FAILED_SECONDS, Reason(error.code, str(error)))
-
-
-def _without_stop(function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call it. A StopIteration cannot be carried by a future: the run would never end."""
-    try:
-        return function(*positional, **keywords)
-    except StopIteration as error:
-        msg = "the handler raised StopIteration"
-        raise RuntimeError(msg) from error

@@ -76,17 +76,28 @@ class Heartbeat:
 
     # -- called from the worker's loop -------------------------------------------------------------
 
-    def hold(self, deliveries: Iterable[Delivery]) -> None:
-        """Take over the leases of a batch."""
+    def hold(self, deliveries: Iterable[Delivery], *, begun: bool = True) -> None:
+        """Take over the leases of a batch. `begun`: their handlers start now, and with them the time of `max_hold`."""
         now = self._clock.monotonic()
         earliest = float("inf")
         with self._lock:
             for delivery in deliveries:
                 due = _first_due(delivery.lease, now)
-                ends = now + _max_hold(delivery)
+                ends = now + max_hold(delivery) if begun else float("inf")
                 self._held[delivery] = Held(delivery, due, ends)
                 earliest = min(earliest, due, ends)
             late = earliest < self._wakes_at
+        if late:
+            self._nudge()
+
+    def begin(self, delivery: Delivery) -> None:
+        """The handler of one that was held waiting starts now. Nothing, if it is not held any more."""
+        with self._lock:
+            held = self._held.get(delivery)
+            if held is None:
+                return
+            held.ends = self._clock.monotonic() + max_hold(delivery)
+            late = held.ends < self._wakes_at
         if late:
             self._nudge()
 
@@ -296,7 +307,8 @@ def _first_due(lease: Lease, now: float) -> float:
     return min(now + interval, lease.deadline - lease.seconds + interval)
 
 
-def _max_hold(delivery: Delivery) -> float:
+def max_hold(delivery: Delivery) -> float:
+    """How long it may be held at most, in seconds."""
     message, task = delivery.message, delivery.task
     if message is not None and message.overrides.max_hold_seconds is not None:
         return message.overrides.max_hold_seconds

@@ -17,12 +17,13 @@ from tenure.claim import ClaimRequest, Conflict, Done, Fresh, Running, Scope, di
 from tenure.clock import Clock
 from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
 from tenure.lease import Lease, LeaseRequest
-from tenure.message import Message
+from tenure.message import Counters, Message
 from tenure.runtime import strangers
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.quota import Quotas
+from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
+from tenure.runtime.strangers import Strangers
 from tenure.state import State
 from tenure.task import Task
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
@@ -53,6 +54,10 @@ class Crew(Protocol):
         """Hold and run these."""
         ...
 
+    def hold(self, delivery: Delivery) -> None:
+        """Hold this one, which waits for a place."""
+        ...
+
     def is_running(self, id: str) -> bool:
         """Whether an earlier delivery of that message still runs here."""
         ...
@@ -67,16 +72,16 @@ class Intake:
 
     def __init__(  # noqa: PLR0913 - made in one place, by the worker
         self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
-        queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float, quotas: Quotas,
+        queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float, room: Room,
     ) -> None:  # fmt: skip
         """Serve `queues`, for the tasks in `tasks`."""
         self._broker = broker
         self._ledger = state.ledger
-        self._records = state.records
+        self._strangers = Strangers(state, clock)
         self._clock = clock
         self._slots = slots
         self._crew = crew
-        self._quotas = quotas
+        self._room = room
         self._queues = tuple(queues)
         #: Those that are not paused.
         self._open = self._queues
@@ -197,7 +202,7 @@ class Intake:
         deliveries = await self._claim(deliveries)
         self._crew.admit([d for d in deliveries if self._is_within_limits(d) and self._has_place(d)])
         for delivery, reason in strange:  # last: nobody waits while their histories are read
-            self._refuse(delivery, await strangers.turn_away(delivery.id, reason, self._records))
+            self._refuse(delivery, await self._strangers.turn_away(delivery, reason))
 
     def _refuse(self, delivery: Delivery, verdict: Verdict) -> bool:
         self._slots.finish()
@@ -272,15 +277,21 @@ class Intake:
         if counters.lost >= MAX_LOST:
             text = f"its lease ended unseen {counters.lost} times; look for workers that freeze or lose the network"
             return self._refuse(delivery, Dead(Reason("max_lost", text)))
-        if message is not None and message.expires_at is not None and self._clock.wall() >= message.expires_at:
+        if message is not None and message.expires_at is not None and self._has_expired(message.expires_at, counters):
             return self._refuse(delivery, Dead(Reason("expired", "it expired before it was run")))
         return True
+
+    def _has_expired(self, moment: float, counters: Counters) -> bool:
+        """Only while nobody began it: what waits for its next try has perhaps done half of its work."""
+        was_begun = counters.attempts or counters.crashes or counters.lost
+        return not was_begun and self._clock.wall() >= moment
 
     def _has_place(self, delivery: Delivery) -> bool:
         """The task's own limit; asked last, because whoever is let in keeps a place until its code has ended."""
         task = delivery.task
-        seconds = None if task is None else self._quotas.enter(delivery, task)
-        if seconds is None:
+        if task is None or self._room.may_run(delivery, task):
             return True
-        reason = Reason("concurrency", "as many of its task as may run at once here do; it comes back for its turn")
-        return self._refuse(delivery, Returned(seconds, reason))
+        if not self._room.may_wait(delivery, task):
+            return self._refuse(delivery, self._room.send_away(task))
+        self._crew.hold(delivery)
+        return False

@@ -20,8 +20,6 @@ from tenure.verdict import Dead, Reason, Reject, Retried, Retry
 TRACEBACK_LIMIT = 4000
 #: Where our own frames around a handler are.
 _OURS = (str(Path(__file__).parent), middleware.__file__, thread.__file__)
-#: Ten years: more than anybody means, and less than any store's clock can count.
-LONGEST_DELAY = LONGEST_SECONDS
 
 
 def judge_error(
@@ -91,7 +89,7 @@ def judge_failure(
     if attempt >= most:
         text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
         return Dead(Reason("max_attempts", text, reason.traceback, reason.error), counted=True)
-    delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_DELAY)
+    delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_SECONDS)
     return Retried(delay, reason)
 
 

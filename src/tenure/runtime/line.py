@@ -18,7 +18,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from tenure.call import Call, Options
@@ -228,9 +228,11 @@ class ParentLink:
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on; waits for the parent, which is quick."""
         task, body = call.task, bytes(call.body)
-        plain = {name: _seconds(value) for name, value in {**call.options, **options}.items()}
+        given = {**call.options, **options}
+        moments = {name: value.isoformat() for name, value in given.items() if isinstance(value, datetime)}
+        plain = {name: _seconds(value) for name, value in given.items() if name not in moments}
         try:
-            asked = self._line.ask(self, lambda n: SubmitQuestion(n, task.name, task.queue, body, plain))
+            asked = self._line.ask(self, lambda n: SubmitQuestion(n, task.name, task.queue, body, plain, moments))
         except (TypeError, ValueError) as error:
             msg = f"an option has a value that is not allowed: {error}; nothing was handed on"
             raise BadArgument(msg) from error

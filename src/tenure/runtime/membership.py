@@ -9,7 +9,9 @@ Used by `worker.py`.
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+
+import msgspec
 
 from tenure.broker import Broker
 from tenure.clock import Clock
@@ -27,13 +29,17 @@ Publish = Callable[[Sequence[Event]], None]
 class Membership:
     """Who holds this worker's leases."""
 
-    def __init__(self, broker: Broker, roster: Roster, clock: Clock, publish: Publish, options: WorkerOptions) -> None:
-        """A new boot, not on the roster yet."""
+    def __init__(
+        self, broker: Broker, roster: Roster, clock: Clock, publish: Publish, options: WorkerOptions, *,
+        tasks: Collection[str],
+    ) -> None:  # fmt: skip
+        """A new boot, not on the roster yet. `tasks` may still grow until it joins."""
         self._broker = broker
         self._roster = roster
         self._clock = clock
         self._publish = publish
         self._options = options
+        self._tasks = tasks
         self.owner = self._new_owner()
 
     def _new_owner(self) -> Owner:
@@ -41,11 +47,12 @@ class Membership:
         return Owner(
             name=options.name or f"{host}:{os.getpid()}", nonce=new_nonce(), host=host, pid=os.getpid(),
             boot_id=self._clock.boot_id(), started_at=self._clock.wall(), queues=options.queues,
-            concurrency=options.concurrency,
+            concurrency=options.concurrency, tasks=tuple(self._tasks),
         )  # fmt: skip
 
     async def join(self) -> None:
         """Be on the roster before the first lease."""
+        self.owner = msgspec.structs.replace(self.owner, tasks=tuple(self._tasks))
         await self._roster.join(self.owner)
 
     async def rejoin(self) -> None:

@@ -25,13 +25,14 @@ from tenure.runtime.locating import Locator
 from tenure.runtime.membership import Membership
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.progress import ProgressWriter
-from tenure.runtime.quota import Quotas
+from tenure.runtime.room import Room
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
+from tenure.runtime.tether import Tether
 from tenure.settlement import Settlement
 from tenure.state import State
 from tenure.task import Task
-from tenure.verdict import Lost, Verdict
+from tenure.verdict import Lost, Returned, Verdict
 
 #: Suspects run alone, each in a process of its own; so many such processes at once.
 SOLOS = 4
@@ -44,27 +45,31 @@ class Path:
         self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock, options: WorkerOptions,
         *, membership: Membership, slots: Slots, bus: Bus,
         locate: Callable[[Task[..., Any]], Locator], children: Callable[..., Children],
+        tether: Tether | None = None,
     ) -> None:  # fmt: skip
         """Nothing runs yet. Made on the loop that it will run on."""
         self._clock = clock
         self._membership = membership
         self._slots = slots
         self._bus = bus
-        self.beside = Beside(broker, state, clock, self, options)
+        self._tether = tether
+        self.beside = Beside(broker, state, clock, self, options, tether=tether)
         self._heartbeat = heartbeat = self.beside.heartbeat
-        quotas = Quotas(clock)
+        self._strangers = reporting.Strangers(clock)
+        self._room = Room(clock, slots)
+        self._room.on_free, self._room.on_tired = self._start, self._give_back
         self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report)
         self.progress = ProgressWriter(state.records)
         self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits)
         self.handling = Handling(
-            clock, slots, quotas, self.conclude,
+            clock, slots, self._room, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self.desk),
             children=children(locate, most=options.concurrency, clock=clock, name="process"),
             solo=children(locate, most=SOLOS, clock=clock, name="solo", reuse=False),
         )  # fmt: skip
         self.intake = Intake(
             broker, state, clock, slots, self,
-            queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, quotas=quotas,
+            queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, room=self._room,
         )  # fmt: skip
 
     # -- what intake asks --------------------------------------------------------------------------
@@ -82,15 +87,37 @@ class Path:
     async def rejoin(self) -> None:
         """Our nonce is banned: take a new one."""
         await self._membership.rejoin()
+        if self._tether is not None:
+            self._tether.enlisted(self.owner)
 
     def admit(self, deliveries: Sequence[Delivery]) -> None:
         """Hold, then run: there is no moment without somebody responsible for the lease."""
         self._heartbeat.hold(deliveries)
         self.handling.start(deliveries)
+        self._note()
+
+    def hold(self, delivery: Delivery) -> None:
+        """Of a task at its limit: it waits in the room, and its lease is kept meanwhile."""
+        self._heartbeat.hold([delivery], begun=False)
+
+    def empty_room(self, verdict: Returned | None) -> None:
+        """We are stopping: what has not begun will not. None: nobody is left to say so, as after `kill -9`."""
+        for delivery in self._room.empty():
+            if verdict is not None:
+                self._give_back(delivery, verdict)
+
+    def _start(self, delivery: Delivery) -> None:
+        self._heartbeat.begin(delivery)
+        self.handling.start([delivery])
+        self._note()
+
+    def _give_back(self, delivery: Delivery, verdict: Verdict) -> None:
+        self._slots.finish()
+        self.conclude(delivery, verdict)
 
     def is_running(self, id: str) -> bool:
-        """Whether a run of that message has not ended here, its lease lost or not."""
-        return id in self.handling.running_ids
+        """Whether a run of that message has not ended here, or waits to begin, its lease lost or not."""
+        return id in self.handling.running_ids or id in self._room
 
     def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
         """A verdict is given: it goes to the outbox."""
@@ -99,8 +126,11 @@ class Path:
     # -- what is told from beside ------------------------------------------------------------------
 
     def on_lost(self, delivery: Delivery) -> None:
-        """Its lease is gone: its run is ended, and nothing is settled."""
-        self.handling.end(delivery, Lost())
+        """Its lease is gone: its run is ended, or does not begin, and nothing is settled."""
+        if self._room.drop(delivery):
+            self._give_back(delivery, Lost())
+        else:
+            self.handling.end(delivery, Lost())
 
     def on_overheld(self, delivery: Delivery) -> None:
         """It ran longer than `max_hold`."""
@@ -127,9 +157,18 @@ class Path:
     def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
         owner, at = self.owner_id, self._clock.wall()
         self._slots.settle(len(settled))
+        self._note()
         for delivery, settlement in settled:
-            reporting.log(delivery, settlement)
-        self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in settled])
+            reporting.log(delivery, settlement, self._strangers)
+        told = [pair for pair in settled if reporting.is_worth_keeping(*pair)]
+        if len(told) < len(settled):
+            self._bus.counts[EventKind.GIVEN_BACK.value] += len(settled) - len(told)
+        self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in told])
+
+    def _note(self) -> None:
+        """For the supervisor, if there is one: what we were at when we died."""
+        if self._tether is not None:
+            self._tether.note(self.owner_id, self.handling.running_ids)
 
     def _tell(self, kind: EventKind, data: dict[str, object]) -> None:
         self._bus.publish([Event(kind, self._clock.wall(), owner=self.owner_id, data=data)])

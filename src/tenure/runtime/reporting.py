@@ -7,9 +7,11 @@ configures logging.
 
 import logging
 
+from tenure.clock import Clock
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.strangers import UNKNOWN_TASK
+from tenure.runtime.quota import SURPLUS
+from tenure.runtime.strangers import KNOWN_ELSEWHERE, UNKNOWN_TASK
 from tenure.settlement import Outcome, Settlement
 from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned
 
@@ -18,7 +20,46 @@ logger = logging.getLogger("tenure.worker")
 #: What can be said of a message whose lease is not ours any more.
 GONE = "its lease is gone: it was cancelled, or somebody else has it now"
 #: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
-_RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, "concurrency": logging.DEBUG}
+_RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
+#: Of strangers there may be very many at a time, and one says it all.
+_STRANGERS = (UNKNOWN_TASK, KNOWN_ELSEWHERE)
+_STRANGERS_SECONDS = 60.0
+_MOST_TASKS = 1_000
+#: Less is at once.
+_AT_ONCE_SECONDS = 0.05
+
+
+class Strangers:
+    """When each strange task was last told of: one line a task and minute, however many messages it has."""
+
+    def __init__(self, clock: Clock) -> None:
+        """None was told of yet."""
+        self._clock = clock
+        self._told: dict[str, float] = {}
+        self._untold: dict[str, int] = {}
+
+    def untold(self, task: str) -> int | None:
+        """How many were passed over since the last line; None: this one is passed over too."""
+        now = self._clock.monotonic()
+        if now - self._told.get(task, float("-inf")) < _STRANGERS_SECONDS:
+            self._untold[task] = self._untold.get(task, 0) + 1
+            return None
+        if len(self._told) >= _MOST_TASKS:  # names come from senders: they must not fill our memory
+            self._told.clear()
+            self._untold.clear()
+        self._told[task] = now
+        return self._untold.pop(task, 0)
+
+
+def is_worth_keeping(delivery: Delivery, settlement: Settlement | None) -> bool:
+    """Whether it leaves an event.
+
+    A flood of a task at its limit, or of one that only a newer worker knows, would fill the journal with its comings
+    and goings.
+    """
+    verdict = delivery.verdict
+    is_passing = isinstance(verdict, Returned) and verdict.reason.code in (SURPLUS.code, KNOWN_ELSEWHERE)
+    return not (is_passing and settlement is not None and settlement.took_effect)
 
 
 def event_of(delivery: Delivery, settlement: Settlement | None, *, owner: str, at: float) -> Event:
@@ -46,8 +87,11 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
     raise RuntimeError(msg)
 
 
-def log(delivery: Delivery, settlement: Settlement | None) -> None:
-    """Say what people would want to know at three in the morning; nothing for what went well."""
+def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None) -> None:
+    """Say what people would want to know at three in the morning; nothing for what went well.
+
+    `strangers` keeps messages of an unknown task from filling the log.
+    """
     if settlement is None:
         _say(logging.WARNING, delivery, f"{GONE}; nothing was settled")
     elif delivery.sealed:
@@ -57,18 +101,24 @@ def log(delivery: Delivery, settlement: Settlement | None) -> None:
     elif not settlement.took_effect:
         _say(logging.WARNING, delivery, f"settled too late ({settlement.outcome.value}): {GONE}; nothing was changed")
     else:
-        _say_verdict(delivery)
+        _say_verdict(delivery, strangers)
 
 
-def _say_verdict(delivery: Delivery) -> None:
+def _say_verdict(delivery: Delivery, strangers: Strangers | None) -> None:
     match delivery.verdict:
         case Retried(after, reason):
             _say(logging.WARNING, delivery, reason.text, reason=reason, next_step=f"again in {after:.1f} s")
         case Dead(reason):
             _say(logging.ERROR, delivery, reason.text, reason=reason, next_step=f"dead letter ({reason.code})")
         case Returned(after, reason):
-            level = _RETURN_LEVELS.get(reason.code, logging.INFO)
-            _say(level, delivery, reason.text, reason=reason, next_step=f"given back for {after:.1f} s")
+            level, more = _RETURN_LEVELS.get(reason.code, logging.INFO), ""
+            if strangers is not None and reason.code in _STRANGERS:
+                task = "" if delivery.message is None else delivery.message.task
+                untold = strangers.untold(task)
+                level = logging.DEBUG if untold is None else level
+                more = f" (as were {untold} before it)" if untold else ""
+            step = f"given back for {after:.1f} s" if after >= _AT_ONCE_SECONDS else "given back at once"
+            _say(level, delivery, reason.text, reason=reason, next_step=f"{step}{more}")
 
 
 def _say(level: int, delivery: Delivery, text: str, *, reason: Reason | None = None, next_step: str = "") -> None:

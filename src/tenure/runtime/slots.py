@@ -19,6 +19,8 @@ class Slots:
         self.total = total
         self._free = total
         self._unsettled = 0
+        #: Of those that are taken, how many wait in the room (`room.py`): no more than half of all.
+        self.waiting = 0
         self._changed: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
 
@@ -54,10 +56,10 @@ class Slots:
         """Wait until it is worth fetching, and say how many."""
         while self._room() <= 0:
             await self._change()
-        if self._room() * 2 < self.total:
+        if not self._is_worth_it():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GATHER_SECONDS):
-                    while self._room() * 2 < self.total:
+                    while not self._is_worth_it():
                         await self._change()
         return self._room()
 
@@ -67,6 +69,10 @@ class Slots:
             if self._empty is None:
                 self._empty = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._empty)
+
+    def _is_worth_it(self) -> bool:
+        """Half of the slots are free, not counting those in which messages only wait: they may do so for long."""
+        return self._room() * 2 >= self.total - self.waiting
 
     def _room(self) -> int:
         return min(self._free, 2 * self.total - self._unsettled)

@@ -1,11 +1,13 @@
 """Stopping: how long a worker waits for what it has begun.
 
-First the handlers, for the length of the grace; then the outbox, however long the broker is away. Asked a
-second time it hurries through both. Used by `worker.py` alone.
+First the handlers, for the length of the grace; then the outbox, however long the broker is away; at last the app's
+lifespan, for the length of the grace again. Asked a second time it hurries through all three. Used by `worker.py`
+alone.
 """
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 
 from tenure.runtime.handling import Handling
 from tenure.runtime.sideloop import cancel
@@ -13,7 +15,7 @@ from tenure.runtime.slots import Slots
 
 logger = logging.getLogger("tenure.worker")
 
-#: Asked to stop a second time: how long the outbox may still try.
+#: In a hurry: how long the outbox may still try, and how long the lifespan may take.
 HURRY_SECONDS = 5.0
 
 
@@ -27,8 +29,8 @@ async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_secon
                 await asyncio.wait([*runners, hurry], return_when=asyncio.FIRST_COMPLETED)
     except TimeoutError:
         left = len(handling.running)
-        what = "1 handler" if left == 1 else f"{left} handlers"
-        logger.warning("%s did not finish within the grace; what they ran is given back", what)
+        what, they = ("1 handler", "it") if left == 1 else (f"{left} handlers", "they")
+        logger.warning("%s did not finish within the grace; what %s ran is given back", what, they)
     finally:
         hurry.cancel()
 
@@ -39,5 +41,37 @@ async def let_settle(slots: Slots, asked_again: asyncio.Event) -> None:
     await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait([settled], timeout=HURRY_SECONDS)
     if not settled.done():
-        logger.error("%d messages could not be settled; they will be run again", slots.unsettled)
+        left = slots.unsettled
+        what, they = ("1 message", "it") if left == 1 else (f"{left} messages", "they")
+        logger.error("%s could not be settled; %s will be run again", what, they)
     await cancel([settled, hurry])
+
+
+async def let_leave(lifespan: AsyncExitStack, asked_again: asyncio.Event, grace_seconds: float) -> None:
+    """Leave the app's lifespan, and cancel it where it hangs: a worker must end.
+
+    Done by the caller's own task: what a lifespan opens (a task group, a cancel scope) must be closed by the task that
+    opened it. It has some seconds in any case; to be cut off at once would leave open what it is there to close.
+    """
+    is_hurried = asked_again.is_set()
+    seconds = HURRY_SECONDS if is_hurried else max(grace_seconds, HURRY_SECONDS)
+    limit = asyncio.timeout(seconds)
+    hurry = None if is_hurried else asyncio.ensure_future(_end_when(asked_again, limit))
+    try:
+        async with limit:
+            await lifespan.aclose()
+    except TimeoutError:
+        if not limit.expired():  # its own
+            raise
+    finally:
+        if hurry is not None:
+            await cancel([hurry])
+    if limit.expired():
+        why = "was cancelled, as asked" if asked_again.is_set() and not is_hurried else f"took more than {seconds:g} s"
+        logger.error("the app's lifespan did not end: it %s; what it has opened may be left open", why)
+
+
+async def _end_when(asked: asyncio.Event, limit: asyncio.Timeout) -> None:
+    await asked.wait()
+    if not limit.expired():
+        limit.reschedule(asyncio.get_running_loop().time())

@@ -1,26 +1,38 @@
 """Strangers: messages that this worker cannot run, because it knows no such task or a newer Tenure wrote them.
 
-In a rolling deploy an old worker meets the tasks of a new one. So a stranger goes back to its queue, for longer
-each time, until a worker that knows it takes it; only what nobody has known for about ten minutes is put aside.
+In a rolling deploy an old worker meets the tasks of a new one. While a worker that knows the task is alive and serves
+the queue, a stranger goes back for a moment, and is that one's to take, however long the deploy rests half way. What
+nobody alive knows goes back for longer each time, and is put aside when that has been so for ten minutes.
 
-Used by `intake.py`. The give-backs are counted by the reason that each left in the message's history.
+Used by `intake.py`. How long nobody has known it is told by the reasons that the give-backs left in its history.
 """
 
+import random
+from collections.abc import Callable
+
+from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
-from tenure.record import Record
-from tenure.state import Records
+from tenure.record import Ending
+from tenure.runtime.delivery import Delivery
+from tenure.state import State
 from tenure.verdict import Dead, Reason, Returned
 
-#: The code of every reason here, and what the give-backs are counted by.
+#: The code of what nobody alive knows, and what its time is counted by.
 UNKNOWN_TASK = "unknown_task"
-#: Meetings with workers that do not know the task, before it is put aside; the delays add up to about ten minutes.
-MAX_UNKNOWN = 12
+#: The code of what another one that is alive knows.
+KNOWN_ELSEWHERE = "known_elsewhere"
+#: What nobody has known for so long is put aside.
+PATIENCE_SECONDS = 600.0
 _LONGEST_SECONDS = 60.0
+#: What somebody else knows comes back after this, and up to twice as much: all together would be met together again.
+_ELSEWHERE_SECONDS = 1.0
+#: Who is alive is asked this often at most, however many strangers there are.
+_ROSTER_SECONDS = 1.0
 
 
 def unknown(task: str) -> Reason:
     """Why a message for that task is a stranger here."""
-    return Reason(UNKNOWN_TASK, f"this worker knows no task {task!r}; deploy one that does, or delete the message")
+    return Reason(UNKNOWN_TASK, f"no worker that is alive knows a task {task!r}; deploy one, or delete the message")
 
 
 def unreadable(text: str) -> Reason:
@@ -28,23 +40,66 @@ def unreadable(text: str) -> Reason:
     return Reason(UNKNOWN_TASK, text)
 
 
-async def turn_away(id: str, reason: Reason, records: Records) -> Returned | Dead:
-    """Back with growing delays, and at last put aside."""
-    try:
-        record = await records.get(id)
-    except BrokerUnavailable:
-        record = None  # then as if it were the first time: too soon does no harm, too late might
-    met = _given_back(record) + 1
-    if met >= MAX_UNKNOWN:
-        return Dead(reason)
-    return Returned(min(_LONGEST_SECONDS, 2.0 ** min(met, 6)), reason)
+class Strangers:
+    """Turns strangers away, for as long as seems right."""
+
+    def __init__(self, state: State, clock: Clock, draw: Callable[[], float] = random.random) -> None:
+        """Ask `state` who is alive, and what became of a stranger before."""
+        self._roster = state.roster
+        self._records = state.records
+        self._clock = clock
+        self._draw = draw
+        #: The tasks that somebody alive knows, by queue, and when that was asked. None: it could not be.
+        self._known: dict[str, set[str]] | None = None
+        self._asked_at = float("-inf")
+
+    async def turn_away(self, delivery: Delivery, reason: Reason) -> Returned | Dead:
+        """Back for a moment, or for longer each time, or at last put aside."""
+        message = delivery.message
+        if message is not None and await self._is_known_elsewhere(delivery.queue, message.task):
+            text = f"this worker knows no task {message.task!r}, and another one that is alive does"
+            return Returned(_ELSEWHERE_SECONDS * (1.0 + self._draw()), Reason(KNOWN_ELSEWHERE, text))
+        try:
+            record = await self._records.get(delivery.id)
+        except BrokerUnavailable:
+            record = None  # then as if it were the first time: too soon does no harm, too late might
+        met, seconds = _unknown_for(record.history if record is not None else (), self._clock.wall())
+        if seconds >= PATIENCE_SECONDS:
+            return Dead(reason)
+        return Returned(min(_LONGEST_SECONDS, 2.0 ** min(met + 1, 6)), reason)
+
+    async def _is_known_elsewhere(self, queue: str, task: str) -> bool:
+        """We are on the roster too, but do not know it."""
+        now = self._clock.monotonic()
+        if now - self._asked_at >= _ROSTER_SECONDS:
+            self._known = await self._ask()
+            self._asked_at = now
+        # Not to be asked: nothing is put aside on a guess.
+        return self._known is None or task in self._known.get(queue, ())
+
+    async def _ask(self) -> dict[str, set[str]] | None:
+        try:
+            owners = await self._roster.alive()
+        except BrokerUnavailable:
+            return None
+        known: dict[str, set[str]] = {}
+        for owner in owners:
+            for queue in owner.queues:
+                known.setdefault(queue, set()).update(owner.tasks)
+        return known
 
 
-def _given_back(record: Record | None) -> int:
-    """How often it was given back as a stranger since it was last redriven."""
-    count = 0
-    for ending in reversed(record.history if record is not None else ()):
+def _unknown_for(history: tuple[Ending, ...], now: float) -> tuple[int, float]:
+    """How often, and for how many seconds, nobody has known it since it was last redriven.
+
+    A long silence in between says that somebody knew it then, or that nobody looked: it begins anew.
+    """
+    met, since = 0, now
+    for ending in reversed(history):
         if ending.how == "redriven":
             break
-        count += ending.how == "given_back" and ending.reason is not None and ending.reason.code == UNKNOWN_TASK
-    return count
+        if ending.how == "given_back" and ending.reason is not None and ending.reason.code == UNKNOWN_TASK:
+            if since - ending.at > PATIENCE_SECONDS:
+                break
+            met, since = met + 1, ending.at
+    return met, now - since

@@ -98,19 +98,28 @@ class Sweeper:
         level = logging.WARNING if held or not dead.left else logging.DEBUG
         what = "1 message" if held == 1 else f"{held} messages"
         logger.log(level, "%s is gone (%s); %s returned", dead.owner.id, dead.proof, what)
-        data = {"proof": dead.proof, "count": held, "left": dead.left}
-        self._publish([Event(EventKind.OWNER_RETIRED, self._clock.wall(), owner=dead.owner.id, data=data)])
-        self._tell(swept, "liveness")
+        self._publish(events_of_retirement(dead, swept, self._clock.wall(), "liveness"))
 
     def _tell(self, swept: Swept, triggered_by: str) -> None:
-        now = self._clock.wall()
-        events = []
-        if swept.returned:
-            data = {"count": len(swept.returned), "dlq_count": len(swept.dead), "ids": list(swept.returned),
-                    "triggered_by": triggered_by}  # fmt: skip
-            events.append(Event(EventKind.REQUEUE, now, data=data))
-        if swept.dead:
-            data = {"count": len(swept.dead), "ids": list(swept.dead), "triggered_by": triggered_by}
-            events.append(Event(EventKind.MOVE_TO_DLQ, now, data=data))
+        events = _events_of_return(swept, self._clock.wall(), triggered_by)
         if events:
             self._publish(events)
+
+
+def events_of_retirement(dead: DeadOwner, swept: Swept, at: float, triggered_by: str) -> list[Event]:
+    """What there is to tell when somebody was retired."""
+    data = {"proof": dead.proof, "count": len(swept.returned), "left": dead.left}
+    retired = Event(EventKind.OWNER_RETIRED, at, owner=dead.owner.id, data=data)
+    return [retired, *_events_of_return(swept, at, triggered_by)]
+
+
+def _events_of_return(swept: Swept, at: float, triggered_by: str) -> list[Event]:
+    events = []
+    if swept.returned:
+        data = {"count": len(swept.returned), "dlq_count": len(swept.dead), "ids": list(swept.returned),
+                "triggered_by": triggered_by}  # fmt: skip
+        events.append(Event(EventKind.REQUEUE, at, data=data))
+    if swept.dead:
+        data = {"count": len(swept.dead), "ids": list(swept.dead), "triggered_by": triggered_by}
+        events.append(Event(EventKind.MOVE_TO_DLQ, at, data=data))
+    return events

@@ -140,6 +140,8 @@ class SubmitQuestion(Frame, frozen=True):
     queue: str
     body: bytes
     options: dict[str, Any]
+    #: The options that are a `datetime`, as ISO text: one without a time zone must stay one, to be refused as such.
+    moments: dict[str, str]
 
 
 ToChild = Hello | Job | Standing | Answer | Refusal

@@ -26,8 +26,9 @@ from tenure.runtime.path import Path
 from tenure.runtime.scheduling import Scheduler
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.slots import Slots
-from tenure.runtime.stopping import let_finish, let_settle
+from tenure.runtime.stopping import let_finish, let_leave, let_settle
 from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.tether import Tether
 from tenure.schedule import Schedule
 from tenure.sink import Sink
 from tenure.state import State
@@ -72,6 +73,8 @@ class Worker:
         self._schedules = schedules
         self._client = client
         self._make_children = children
+        #: Set by the child of a supervisor, before `start`.
+        self.tether: Tether | None = None
         self._bus = Bus(state.journal, sinks)
         self._slots = Slots(options.concurrency)
         self._membership = Membership(broker, state.roster, clock, self._bus.publish, options, tasks=tasks)
@@ -151,18 +154,22 @@ class Worker:
         self._path = path = Path(
             self._broker, self._state, self._tasks, self._clock, self._options,
             membership=self._membership, slots=self._slots, bus=self._bus,
-            locate=self._locate, children=self._make_children,
+            locate=self._locate, children=self._make_children, tether=self.tether,
         )  # fmt: skip
         try:
             path.handling.state = await self._enter_lifespan()
+            if self.tether is not None:
+                self.tether.note(self.owner_id, ())  # before anything can be held in its name
             await self._membership.join()
+            if self.tether is not None:
+                self.tether.enlisted(self.owner)
             await self._tidy_up()
             # Before the first lease: a queue that is paused is not touched.
             path.beside.notice(await self._state.board.read())
             await path.beside.start(self._guarded)
         except BaseException:
             await path.handling.close()
-            await self._stack.aclose()
+            await let_leave(self._stack, self._hurry, self._options.grace_seconds)
             raise
         jobs: list[Job] = [self._bus.run, path.outbox.run, path.progress.run, *self._scheduling(), path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
@@ -222,13 +229,14 @@ class Worker:
         if self._ending is None:
             self._ending = self._loop.create_task(self._end())
         await asyncio.shield(self._ending)
-        await self._stack.aclose()
+        await let_leave(self._stack, self._hurry, self._options.grace_seconds)
         if self._failure is not None:
             raise self._failure
 
     async def abandon(self) -> None:
         """End as after `kill -9`, for tests: nothing is settled or given back, and nobody says goodbye."""
         self._abandoned = True
+        self._path.empty_room(None)
         runners = [delivery.runner for delivery in self._path.handling.running]
         await cancel([task for task in (*self._jobs, *runners, self._ending) if task is not None])
         await self._path.beside.stop()
@@ -249,10 +257,13 @@ class Worker:
         path, handling = self._path, self._path.handling
         path.desk.stopping = True
         path.intake.stop()
+        stopped = Returned(0.0, Reason("worker_stopping", "the worker was stopped"))
+        path.empty_room(stopped)
         await asyncio.gather(fetching, return_exceptions=True)
+        path.empty_room(stopped)  # what the last lease call lent
         await let_finish(handling, self._hurry, self._options.grace_seconds)
         for delivery in list(handling.running):
-            handling.end(delivery, Returned(0.0, Reason("worker_stopping", "the worker was stopped")))
+            handling.end(delivery, stopped)
         await let_settle(self._slots, self._hurry)
         await handling.close()
         try:

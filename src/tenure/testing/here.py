@@ -16,6 +16,7 @@ from typing import Any
 
 from tenure.context import Context, Link, SyncContext
 from tenure.middleware import around
+from tenure.runtime.calling import without_stop
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.judging import judge_result
 from tenure.verdict import Completed, Dead
@@ -51,7 +52,7 @@ class Here:
                     first = (SyncContext(*about, loop),)
                 run = contextvars.copy_context().run
                 return await loop.run_in_executor(
-                    self._threads, run, _call, task.function, (*first, *positional), keywords
+                    self._threads, run, without_stop, task.function, (*first, *positional), keywords
                 )
 
             result = judge_result(await around(task.app.middleware, context, call)(), task)
@@ -60,12 +61,3 @@ class Here:
     async def close(self) -> None:
         """Let the threads go."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _call(function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call it. A StopIteration cannot be carried by a future: the run would never end."""
-    try:
-        return function(*positional, **keywords)
-    except StopIteration as error:
-        msg = "the handler raised StopIteration"
-        raise RuntimeError(msg) from error

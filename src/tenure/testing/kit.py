@@ -10,12 +10,13 @@ For as long as a kit is open its app keeps messages in memory and takes its time
 app was made with is not touched. Handlers run in the real worker, with middleware, lifespan, schedules, keys and
 retries. Nothing runs but within `drain` and `advance`.
 
-The pytest plugin makes one for each test (`plugin.py`). Behind it: `crew.py`, `faults.py`, `view.py`, `patience.py`.
+The pytest plugin makes one for each test (`plugin.py`), and moves the app before the test begins (`moved`). Behind it:
+`crew.py`, `faults.py`, `view.py`, `patience.py`, `promised.py`.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast, get_args
@@ -26,11 +27,12 @@ from tenure.event import Event
 from tenure.task import Task
 from tenure.testing.crew import Crew, Mortal
 from tenure.testing.faults import Crash, FaultNotStruck, Faults, KitError, LostAck, LostLease, Outage, When
-from tenure.testing.patience import MOST_RUNS, MOST_TIME, Patience
+from tenure.testing.patience import MOST_RUNS, MOST_TIME, Patience, too_many_at_once
+from tenure.testing.promised import NeverAwaited, Promised
 from tenure.testing.view import Seen, View
 from tenure.testing.virtual import VirtualClock, VirtualLoop, run_virtual
 
-__all__ = ["Kit", "KitError", "Seen"]
+__all__ = ["Kit", "KitError", "NeverAwaited", "Seen"]
 
 T = TypeVar("T")
 #: A task, or its name.
@@ -44,6 +46,7 @@ _LEAP_SECONDS, _AWAKE_SECONDS = 5.0, 2.0
 _SLACK_SECONDS = 0.05
 #: So often somebody may ask for a message that nobody works on, before that is called a mistake.
 _MOST_QUESTIONS = 1_000
+_NOT_OPEN = "this kit is not open: use it in an async test (`async def test_…(kit)`), or in `async with Kit(app)`"
 
 
 class Kit:
@@ -54,7 +57,9 @@ class Kit:
         self.app = app
         self._stack = contextlib.AsyncExitStack()
         self._parts: tuple[VirtualClock, Crew, View] | None = None
+        self._is_entered = False
         self._faults = Faults()
+        self._promised = Promised()
         self._asked: tuple[str, int] = ("", 0)
 
     @classmethod
@@ -75,27 +80,28 @@ class Kit:
         if not isinstance(loop, VirtualLoop):
             msg = "a kit needs virtual time: use the fixture `kit` in an async test, or Kit.run(app, test)"
             raise KitError(msg)
-        broker, state = assembly.connect("memory://", clock=loop.clock)
-        mortal = cast("Mortal", state)
-        crew = Crew(self.app, broker, mortal, loop.clock, self._faults, self._heard)
-        view = View(self.app, broker, state, crew.runs)
-        crew.outside.spy = self._watch_questions
-        self._parts = (loop.clock, crew, view)
-        self._stack.enter_context(self.app.elsewhere(crew.outside.broker, crew.outside.state, loop.clock))
+        if self._parts is None:
+            self._stack.enter_context(self.moved(loop.clock))
+        clock, crew, _ = self._open
+        if clock is not loop.clock:
+            msg = "this kit was moved to the time of another event loop: enter it in the test that it was made for"
+            raise KitError(msg)
         self.app.middleware.insert(0, crew.middleware)
         self._stack.callback(self.app.middleware.remove, crew.middleware)
         self._stack.push_async_callback(crew.end)
+        self._is_entered = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Put the app back to its place. Raises `FaultNotStruck` if one was armed in vain."""
+        """Put the app back to its place. Raises `NeverAwaited` or `FaultNotStruck` where the test proved nothing."""
         __tracebackhide__ = True
         try:
             await self._stack.aclose()
         finally:
-            self._parts = None
+            self._is_entered = False
+        self._promised.check(error)
         never = self._faults.not_struck()
         if never and error is None:
             msg = (
@@ -104,47 +110,79 @@ class Kit:
             )
             raise FaultNotStruck(msg)
 
+    @contextlib.contextmanager
+    def moved(self, clock: VirtualClock) -> Iterator[Self]:
+        """Move the app to memory and to `clock`, before there is a loop: what fixtures send by then goes there too."""
+        broker, state = assembly.connect("memory://", clock=clock)
+        crew = Crew(self.app, broker, cast("Mortal", state), clock, self._faults, self._heard)
+        crew.outside.spy = self._watch_questions
+        self._parts = (clock, crew, View(self.app, broker, state, crew.runs))
+        try:
+            with self.app.elsewhere(crew.outside.broker, crew.outside.state, clock):
+                yield self
+        finally:
+            self._parts = None
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the app is in memory now, and the kit has a clock."""
+        return self._parts is not None
+
     # -- letting work happen -----------------------------------------------------------------------
 
-    async def drain(self, *, runs: int = MOST_RUNS, within: timedelta = MOST_TIME) -> None:
+    def drain(self, *, runs: int = MOST_RUNS, within: timedelta = MOST_TIME) -> Coroutine[Any, Any, None]:
         """Let workers run all that is ready, and all that follows from it; delays of retries pass in virtual time.
 
         What its sender delayed (`delay=`, `at=`) stays, as do the future ticks of schedules: see `advance`. Raises
         `KitError` when it takes more than `runs` runs of handlers or `within` of virtual time.
         """
+        return self._promised.take("kit.drain()", self._drain(runs, within))
+
+    async def _drain(self, runs: int, within: timedelta) -> None:
         __tracebackhide__ = True
         clock, crew, view = self._with_tasks()
         if not view.in_motion():
             return
-        patience = Patience(clock, crew.runs, runs=runs, within=within)
+        patience = Patience(clock, runs=runs, within=within)
         pause, longest = _LOOK_SECONDS
         async with crew.at_work():
+            crew.allow(runs)
             while in_motion := view.in_motion():
-                patience.check(in_motion)
+                patience.check(in_motion, is_out_of_runs=crew.is_out_of_runs)
                 self._leap(patience.seconds_left)
-                await asyncio.sleep(pause)
+                await crew.work_for(pause)
                 await crew.check()
                 pause = min(longest, pause * 1.1)
 
-    async def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> Coroutine[Any, Any, None]:
         """Let virtual time pass with a worker at work: delayed messages fall due, schedules tick, leases end.
 
-        Idle stretches are leapt over: timers of your own that lie in one all go off at its end.
+        Idle stretches are leapt over: timers of your own that lie in one all go off at its end. Raises `KitError` when
+        so much runs at one moment that time does not get on.
         """
-        __tracebackhide__ = True
-        clock, crew, _ = self._with_tasks()
         span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
+        return self._promised.take("kit.advance(…)", self._advance(span))
+
+    async def _advance(self, span: float) -> None:
+        __tracebackhide__ = True
+        clock, crew, view = self._with_tasks()
         if span <= 0:
             msg = f"advance({span:g} s) goes nowhere: say how much time passes, as in advance(hours=1)"
             raise KitError(msg)
         until = clock.monotonic() + span
         async with crew.at_work():
-            while (left := until - clock.monotonic()) > 0:
-                await asyncio.sleep(min(left, _LOOK_SECONDS[1]))
+            while True:
+                left = until - clock.monotonic()
+                crew.allow(MOST_RUNS)  # from one look to the next
+                await crew.work_for(min(left, _LOOK_SECONDS[1]) if left > 0 else _SLACK_SECONDS)
                 await crew.check()
+                if crew.is_out_of_runs:
+                    raise too_many_at_once(view.in_motion())
+                if left <= 0:
+                    return
                 self._leap(until - clock.monotonic())
-            await asyncio.sleep(_SLACK_SECONDS)
-            await crew.check()
 
     def _leap(self, most: float) -> None:
         """Skip time in which nobody does anything but look at the clock."""
@@ -223,13 +261,14 @@ class Kit:
     def _open(self) -> tuple[VirtualClock, Crew, View]:
         __tracebackhide__ = True
         if self._parts is None:
-            msg = "this kit is not open: use it in an async test (`async def test_…(kit)`), or in `async with Kit(app)`"
-            raise KitError(msg)
+            raise KitError(_NOT_OPEN)
         return self._parts
 
     def _with_tasks(self) -> tuple[VirtualClock, Crew, View]:
         __tracebackhide__ = True
         parts = self._open
+        if not self._is_entered:
+            raise KitError(_NOT_OPEN)
         if not self.app.tasks:
             msg = (
                 "the app of this kit has no tasks, so there is nothing to run: return your own app from a fixture "

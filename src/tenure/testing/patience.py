@@ -1,6 +1,5 @@
 """Patience: when a drain does not end by itself, and what to say then. Used by `kit.py`."""
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -28,11 +27,10 @@ _ADVICE = (
 class Patience:
     """What one drain may still take."""
 
-    def __init__(self, clock: VirtualClock, begun: Counter[str], *, runs: int, within: timedelta) -> None:
-        """From now on, `runs` more than were `begun` so far."""
+    def __init__(self, clock: VirtualClock, *, runs: int, within: timedelta) -> None:
+        """From now on."""
         self._clock = clock
-        self._begun = begun
-        self._runs, self._most = runs, begun.total() + runs
+        self._runs = runs
         self._within, self._ends = within, clock.monotonic() + within.total_seconds()
         #: Since when each message was seen under its present lease, or ready.
         self._since: dict[tuple[str, int | None], float] = {}
@@ -42,10 +40,10 @@ class Patience:
         """In virtual time."""
         return self._ends - self._clock.monotonic()
 
-    def check(self, in_motion: Sequence[Browsed]) -> None:
-        """Raise `KitError` when it is too much."""
+    def check(self, in_motion: Sequence[Browsed], *, is_out_of_runs: bool) -> None:
+        """Raise `KitError` when it is too much. Runs are counted where they begin (`crew.py`)."""
         __tracebackhide__ = True
-        if self._begun.total() > self._most:
+        if is_out_of_runs:
             raise _endless(f"{self._runs} runs of handlers", in_motion)
         if self.seconds_left < 0:
             raise _endless(f"{self._within} of virtual time", in_motion)
@@ -63,11 +61,21 @@ class Patience:
         return [one for one in watched if now - self._since[one.id, one.fence] > limit]
 
 
+def too_many_at_once(messages: Sequence[Browsed]) -> KitError:
+    """What an advance says when runs follow each other without end, and no time passes."""
+    return KitError(
+        f"this advance does not get on: {MOST_RUNS} runs of handlers began within a moment, and these messages go on: "
+        f"{_some(messages)}. Look for a handler that submits itself; or let them run before, with kit.drain(runs=…)"
+    )
+
+
 def _endless(limit: str, messages: Sequence[Browsed]) -> KitError:
-    some = ", ".join(map(_told, messages[:_TOLD]))
+    return KitError(f"this drain does not end: after {limit} these messages go on: {_some(messages)}. {_ADVICE}")
+
+
+def _some(messages: Sequence[Browsed]) -> str:
     more = len(messages) - _TOLD
-    others = f" and {more} more" if more > 0 else ""
-    return KitError(f"this drain does not end: after {limit} these messages go on: {some}{others}. {_ADVICE}")
+    return ", ".join(map(_told, messages[:_TOLD])) + (f" and {more} more" if more > 0 else "")
 
 
 def _told(one: Browsed) -> str:

@@ -9,13 +9,14 @@
 
 pytest loads it in every run of everybody who has Tenure installed. So it touches nothing but tests that ask for it,
 by one of the above or by a fixture that is a `Kit` or a `Harness`, and imports what it needs when it is needed. Such
-tests are run here whichever other plugin (pytest-asyncio, anyio) would run them; all others are left to those.
+tests are run here whichever other plugin (pytest-asyncio, anyio) would run them; all others are left to those. A test
+with a kit that is not async is refused: nothing would run in it, and what it sent would go to the app's real place.
 """
 
 import inspect
 import sys
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 INI = "tenure_virtual_time"
 #: Fixtures of these kinds bring virtual time along, and are entered for the length of the test.
 _KIT, _HARNESS = ("tenure.testing.kit", "Kit"), ("tenure.testing.harness", "Harness")
+_NOT_ASYNC = "a test with a kit must be async, or nothing runs in it: write `async def {}`. Nothing was done"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,11 +51,20 @@ def tenure_app() -> "Tenure":
 
 
 @pytest.fixture
-def kit(tenure_app: "Tenure") -> "Kit":
-    """`tenure_app` in memory and virtual time, real workers on demand, and faults to order."""
-    from tenure.testing.kit import Kit  # noqa: PLC0415
+def kit(request: pytest.FixtureRequest, tenure_app: "Tenure") -> Iterator["Kit"]:
+    """`tenure_app` in memory and virtual time, real workers on demand, and faults to order.
 
-    return Kit(tenure_app)
+    The app is there from now on: what other fixtures send before the test begins, or after it, goes there too.
+    """
+    from tenure.testing.kit import Kit  # noqa: PLC0415
+    from tenure.testing.virtual import VirtualClock  # noqa: PLC0415
+
+    if _coroutine_function(request.node) is None:
+        pytest.fail(_NOT_ASYNC.format(request.node.name), pytrace=False)
+    # One clock for both, whichever of them a test asks for first.
+    shares = "virtual_clock" in request.fixturenames
+    with Kit(tenure_app).moved(request.getfixturevalue("virtual_clock") if shares else VirtualClock()) as kit:
+        yield kit
 
 
 @pytest.fixture
@@ -68,6 +79,8 @@ def virtual_clock() -> "VirtualClock":
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Make a plain function of an async test that is ours: so no other plugin takes it, and pytest calls it."""
     test = _coroutine_function(pyfuncitem)
+    if test is None and _kits(pyfuncitem):  # from a fixture of theirs; ours has refused before
+        pytest.fail(_NOT_ASYNC.format(pyfuncitem.name), pytrace=False)
     if test is None or not _is_ours(pyfuncitem):
         return (yield)
     given = pyfuncitem.obj
@@ -78,8 +91,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         pyfuncitem.obj = given
 
 
-def _coroutine_function(item: pytest.Function) -> Callable[..., Any] | None:
-    test = item.obj
+def _coroutine_function(item: pytest.Item) -> Callable[..., Any] | None:
+    test: Any = getattr(item, "obj", None)
     if type(item).__module__.partition(".")[0] == "pytest_asyncio":
         test = inspect.unwrap(test, stop=inspect.iscoroutinefunction)  # by now a plain function of theirs
     return test if inspect.iscoroutinefunction(test) else None
@@ -92,6 +105,11 @@ def _is_ours(item: pytest.Function) -> bool:
     return any(isinstance(value, kinds) for value in item.funcargs.values())
 
 
+def _kits(item: pytest.Function) -> list["Kit"]:
+    kind = _loaded(_KIT)
+    return [cast("Kit", value) for value in item.funcargs.values() if isinstance(value, kind)]
+
+
 def _loaded(*kinds: tuple[str, str]) -> tuple[type, ...]:
     """Those of the kinds that some test has imported; nobody has a fixture of the others."""
     return tuple(getattr(sys.modules[module], name) for module, name in kinds if module in sys.modules)
@@ -101,18 +119,20 @@ def _plain(test: Callable[..., Any], item: pytest.Function) -> Callable[..., Non
     def run(**arguments: Any) -> None:
         from tenure.testing import running  # noqa: PLC0415
         from tenure.testing.faults import FaultNotStruck  # noqa: PLC0415
+        from tenure.testing.promised import NeverAwaited  # noqa: PLC0415
 
-        enter_all, kinds = item.config.getini(INI), _loaded(_KIT, _HARNESS)
-        # A kit behind another fixture must be open too; a harness there is its fixture's to open.
-        hidden = [value for name, value in item.funcargs.items() if name not in arguments]
+        enter_all, kinds, kits = item.config.getini(INI), _loaded(_KIT, _HARNESS), _kits(item)
+        shown = [id(value) for value in arguments.values()]
         try:
             running.run(
                 test, arguments,
-                first=[value for value in hidden if isinstance(value, _loaded(_KIT))],
+                # A kit behind another fixture must be open too; a harness there is its fixture's to open.
+                first=[kit for kit in kits if id(kit) not in shown],
+                clock=next((kit.clock for kit in kits if kit.is_moved), None),
                 enters=lambda value: isinstance(value, kinds) or (enter_all and hasattr(value, "__aenter__")),
                 real=item.get_closest_marker("real_time") is not None,
             )  # fmt: skip
-        except FaultNotStruck as error:  # the test is over; no frame of it or of ours would tell more
+        except (FaultNotStruck, NeverAwaited) as error:  # the test is over; no frame of it or of ours would tell more
             pytest.fail(str(error), pytrace=False)
 
     return run

@@ -10,13 +10,13 @@ from tenure.testing.virtual import VirtualClock, VirtualLoop
 
 def run(
     test: Callable[..., Any], arguments: dict[str, Any], *,
-    first: Sequence[Any], enters: Callable[[Any], bool], real: bool,
+    first: Sequence[Any], enters: Callable[[Any], bool], real: bool, clock: VirtualClock | None = None,
 ) -> None:  # fmt: skip
     """Enter `first`, and of the arguments what `enters` says, then await the test.
 
-    In virtual time, on the clock that one of the arguments brings along; if `real`, on an ordinary loop.
+    In virtual time, on `clock` or that which one of the arguments brings along; if `real`, on an ordinary loop.
     """
-    clock = _clock_among(arguments.values())
+    clock = clock or _clock_among(arguments.values())
     factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop if real else lambda: VirtualLoop(clock)
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(_call(test, arguments, first, enters))

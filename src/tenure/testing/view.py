@@ -6,7 +6,8 @@ arguments of completed messages, who was sent) is noted when it is heard on a wi
 Used by `kit.py`.
 """
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from tenure.errors import BodyUndecodable
 from tenure.event import Event
 from tenure.message import Message, MessageState
 from tenure.record import Record
+from tenure.settlement import Ack
 from tenure.state import State
 from tenure.verdict import Reason
 
@@ -38,8 +40,8 @@ class Seen:
     task: str
     #: The payload, by parameter.
     arguments: dict[str, Any]
-    #: What the handler returned, as its own type. None: nothing, or it is not completed.
-    result: Any = None
+    #: What the handler returned, as JSON. None: it is not completed.
+    result_json: bytes | None = None
     #: Handlers of it that returned or failed; those that were interrupted by a fault do not count.
     attempts: int = 0
     #: Handlers of it that were begun.
@@ -48,6 +50,16 @@ class Seen:
     reason: Reason | None = None
     #: Everything the sender said. None: it cannot be read.
     message: Message | None = field(default=None, repr=False)
+    #: Makes the handler's own type of its result.
+    read: Callable[[bytes], Any] = field(default=msgspec.json.decode, repr=False, compare=False)
+
+    @functools.cached_property
+    def result(self) -> Any:
+        """What the handler returned, as its own type. None: nothing, or it is not completed.
+
+        Raises `ResultInvalid` for one that is not of that type, as `handle.result()` does.
+        """
+        return None if self.result_json is None else self.read(self.result_json)
 
 
 class View:
@@ -63,7 +75,7 @@ class View:
         self._completed: list[Seen] = []
 
     def heard(self, name: str, arguments: tuple[Any, ...], answer: Any) -> None:
-        """Take note of what a store carried out."""
+        """Take note of what a store carried out. Never raises: the worker would take it for the store's own trouble."""
         if name == "broker.send":
             self._note_sent(
                 out.message for out, sent in zip(arguments[0], answer, strict=True) if sent.id == out.message.id
@@ -72,11 +84,17 @@ class View:
             for ack, settlement in zip(arguments[0], answer, strict=True):
                 if settlement.took_effect:
                     self._note_sent(out.message for out in ack.handoffs)
-                    message = envelope.decode(ack.lease.envelope)
-                    attempts = ack.lease.counters.attempts + 1
-                    self._completed.append(
-                        self._seen(message, attempts=attempts, result=self._result(message, ack.result))
-                    )
+                    self._completed.append(self._acked(ack))
+
+    def _acked(self, ack: Ack) -> Seen:
+        attempts = ack.lease.counters.attempts + 1
+        try:
+            message = envelope.decode(ack.lease.envelope)
+        except BodyUndecodable:
+            return Seen(id=ack.lease.id, task="", arguments={}, attempts=attempts, result_json=ack.result)
+        task = self._app.tasks.get(message.task)
+        read = msgspec.json.decode if task is None else task.signature.decode_result
+        return self._seen(message, attempts=attempts, result_json=ack.result, read=read)
 
     def _note_sent(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -142,16 +160,15 @@ class View:
         return self._seen(message, attempts=one.counters.attempts, reason=one.reason)
 
     def _seen(self, message: Message, **more: Any) -> Seen:
-        body = msgspec.json.decode(message.body)
+        try:
+            body = msgspec.json.decode(message.body)
+        except msgspec.DecodeError:
+            body = None  # whoever runs it says what is wrong with it
         arguments = body if isinstance(body, dict) else {}
         return Seen(
             id=message.id, task=message.task, arguments=arguments, message=message,
             runs=self._runs.get(message.id, 0), **more,
         )  # fmt: skip
-
-    def _result(self, message: Message, raw: bytes) -> Any:
-        task = self._app.tasks.get(message.task)
-        return msgspec.json.decode(raw) if task is None else task.signature.decode_result(raw)
 
 
 _MOVING = (MessageState.READY, MessageState.LEASED, MessageState.DELAYED)

@@ -117,6 +117,8 @@ async def test_what_is_new_works_on_it(old: Path) -> None:
         assert [sent.id for sent in await place.send("a", "b", unique="u")] == ["a", "a"]
         # Those from before wait too, but nobody said that they may wait only once.
         assert not (await place.send("c", unique="deliver"))[0].duplicate
+        assert [sent.id for sent in await place.send("e", "f", unique="v", expires_at=9.0)] == ["e", "e"]
+        assert (await place.send("g", unique="v"))[0].id == "g", "the one that waits may expire"
         assert await place.state.board.pause(Pause(QUEUE, 1.0, "ada"))
     async with Place(old) as place:
         assert (await place.send("d", unique="u"))[0].id == "a"

@@ -35,6 +35,8 @@ class Entry:
     unique: Unique | None
     overrides: Overrides
     sent_at: float
+    #: Wall time after which it is not begun. Infinite: it is always worth running.
+    expires_at: float
     #: Dropped with the end of the message; a dead letter keeps it.
     envelope: bytes
     state: MessageState

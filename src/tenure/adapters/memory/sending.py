@@ -69,13 +69,21 @@ def _look_at_key(store: Store, message: Message) -> Sent | None:
 
 
 def _find_waiting(store: Store, outgoing: Outgoing) -> Entry | None:
-    """The message that stands for this one: it waits, was sent within the window, and came first. None: store it."""
+    """The message that stands for this one. None: store it.
+
+    It waits, was sent within the window, expires no sooner than this one, and came first.
+    """
     unique = _unique(store, outgoing.message)
     if unique is None:
         return None
     seconds = outgoing.unique_seconds
     oldest = -math.inf if seconds is None else _sent_at(store, outgoing.message) - seconds
-    waiting = (entry for entry in store.uniques.get(unique, {}).values() if entry.sent_at >= oldest)
+    until = _expires_at(outgoing.message)
+    waiting = (
+        entry
+        for entry in store.uniques.get(unique, {}).values()
+        if entry.sent_at >= oldest and entry.expires_at >= until
+    )
     return min(waiting, key=attrgetter("seq"), default=None)
 
 
@@ -88,6 +96,10 @@ def _unique(store: Store, message: Message) -> Unique | None:
 
 def _sent_at(store: Store, message: Message) -> float:
     return message.sent_at or store.clock.wall()
+
+
+def _expires_at(message: Message) -> float:
+    return math.inf if message.expires_at is None else message.expires_at
 
 
 def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Entry:
@@ -104,6 +116,7 @@ def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Ent
         unique=_unique(store, message),
         overrides=message.overrides,
         sent_at=_sent_at(store, message),
+        expires_at=_expires_at(message),
         envelope=envelope,
         state=MessageState.DELAYED if delay > 0 else MessageState.READY,
         due=now + delay,

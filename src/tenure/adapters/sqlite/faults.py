@@ -1,7 +1,7 @@
 """Every error of SQLite and of the file system, said in Tenure's words.
 
 The only place that knows SQLite's result codes. Each sentence says what happened to the messages and what to
-do. Used by `store.py`, `writer.py`, `reader.py` and `presence.py`.
+do. Used by `store.py`, `writer.py`, `reader.py`, `forking.py` and `presence.py`.
 """
 
 import sqlite3
@@ -71,6 +71,14 @@ def forked(path: str) -> BrokerError:
     return BrokerError(
         f"the store {path} was opened before this process was forked; nothing was written. "
         "Connect and open it again in the child"
+    )
+
+
+def torn(path: str) -> BrokerError:
+    """A child process that cannot use SQLite safely, and so must not."""
+    return BrokerError(
+        f"SQLite was in use when this process was forked, so {path} cannot be used here; nothing was written. "
+        "Close the app, and whatever else uses SQLite, before forking; or start a new process instead (spawn)"
     )
 
 

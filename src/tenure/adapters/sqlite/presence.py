@@ -97,9 +97,18 @@ _FORKING = threading.RLock()
 
 def _close_in_child() -> None:
     # A child shares its parent's locks until it closes them: else it would keep a dead parent alive.
+    global _FORKING  # noqa: PLW0603 - whoever held it is not here to let it go
+    _FORKING = threading.RLock()
     for presence in list(_ALL):
         presence.close()
+
+
+def _acquire() -> None:
+    _FORKING.acquire()
+
+
+def _release() -> None:
     _FORKING.release()
 
 
-os.register_at_fork(before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_close_in_child)
+os.register_at_fork(before=_acquire, after_in_parent=_release, after_in_child=_close_in_child)

@@ -9,6 +9,7 @@ import threading
 from queue import SimpleQueue
 
 from tenure.adapters.sqlite import faults
+from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job, deliver
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import View
@@ -17,9 +18,9 @@ from tenure.adapters.sqlite.transaction import View
 class Reader:
     """A thread with a connection that cannot write."""
 
-    def __init__(self, db: sqlite3.Connection, path: str, timeline: Timeline) -> None:
-        """`db` must be in autocommit mode and have `query_only` set."""
-        self._db = db
+    def __init__(self, plug: Plug, path: str, timeline: Timeline) -> None:
+        """The connections of `plug` must be in autocommit mode and have `query_only` set."""
+        self._plug = plug
         self._path = path
         self._timeline = timeline
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
@@ -47,24 +48,30 @@ class Reader:
             self._closing = True
             self._queue.put(None)
         self._thread.join()
-        self._db.close()
+        self._plug.close()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._plug.db
 
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
             if not job.is_unwanted:
-                self._serve(job)
+                with GATE:
+                    self._serve(job)
             deliver((job,))
             with self._lock:
                 self._outstanding -= 1
 
     def _serve(self, job: Job) -> None:
         try:
-            self._db.execute("BEGIN")
+            db = self._db
+            db.execute("BEGIN")
             try:
-                job.value = job.act(View(self._db, self._timeline.now(), self._timeline.clock.wall()))
+                job.value = job.act(View(db, self._timeline.now(), self._timeline.clock.wall()))
             finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
         except sqlite3.Error as error:
             job.error = faults.translate(error, self._path)
         except BaseException as error:  # noqa: BLE001 - handed to its caller; the thread must live

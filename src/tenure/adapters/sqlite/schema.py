@@ -103,7 +103,9 @@ INSERT INTO meta VALUES ('message_cursor', 0), ('claim_cursor', 0);
 _SECOND = """
 -- Message.unique. Empty for most, and never changed: so a row still keeps its size
 ALTER TABLE message ADD COLUMN uniqueness TEXT;
-CREATE INDEX message_unique ON message (queue, task, uniqueness, sent_at)
+-- Message.expires_at, of those with uniqueness alone: whom one stands for depends on it
+ALTER TABLE message ADD COLUMN expires_at REAL;
+CREATE INDEX message_unique ON message (queue, task, uniqueness, sent_at, expires_at)
     WHERE uniqueness IS NOT NULL AND state IN (0, 2);
 
 DROP VIEW messages;

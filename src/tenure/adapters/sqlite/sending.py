@@ -25,7 +25,7 @@ from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
 _PLAIN = ("id", "queue", "task", "priority", "sent_at", "envelope")
-_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts", "uniqueness")
+_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts", "uniqueness", "expires_at")
 
 _encode_scope = msgspec.json.Encoder().encode
 _strings = msgspec.json.Decoder(list[str])
@@ -239,6 +239,7 @@ def _full_row(entry: Entry) -> tuple[object, ...]:
         message.overrides.lease_seconds,
         message.overrides.max_attempts,
         message.unique,
+        None if message.unique is None else message.expires_at,
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tenure.adapters.sqlite import faults, looking, schema
+from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.presence import Presence
@@ -54,6 +55,7 @@ class Store:
         self._pid = 0
         self._opening = threading.Lock()
         self._watched: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        GATE.heirs.add(self)
 
     async def open(self) -> None:
         """Open the file for one more user."""
@@ -136,7 +138,16 @@ class Store:
         path = self.options.path
         return faults.closed(path) if self._pid in (0, os.getpid()) else faults.forked(path)
 
+    def inherit(self) -> None:
+        """In a forked child: what is the parent's is let go of, and must be opened again. Called by the gate."""
+        # Whoever held the lock is not here to let it go.
+        self._opening = threading.Lock()
+        self._writer = self._reader = None
+        self._users = 0
+        self._wake.abandon()
+
     def _open(self) -> None:
+        GATE.settle()
         with self._opening:
             if self._users == 0 or self._pid != os.getpid():
                 self._start()
@@ -151,15 +162,17 @@ class Store:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise faults.unwritable(path, str(error)) from error
+        GATE.check(path)
+        write, read = Plug(self._connect_writer), Plug(self._connect_reader)
         try:
-            write = self._connect_writer()
-            try:
-                read = self._connect_reader()
-            except BaseException:
-                write.close()
-                raise
-        except sqlite3.Error as error:
-            raise faults.translate(error, path) from error
+            write.open(self.options.busy_seconds)
+            read.open(self.options.busy_seconds)
+        except BaseException as error:
+            read.close()
+            write.close()
+            if isinstance(error, sqlite3.Error):
+                raise faults.translate(error, path) from error
+            raise
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
@@ -184,17 +197,18 @@ class Store:
             self.presence.close()
             self._users = 0
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, patience: float) -> sqlite3.Connection:
         return sqlite3.connect(
             self.options.path,
-            timeout=self.options.busy_seconds,
+            timeout=patience,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
         )
 
     def _connect_writer(self) -> sqlite3.Connection:
-        db = self._connect()
+        # The writer itself decides how long to wait for a lock.
+        db = self._connect(0.0)
         try:
             # Before anything else, as everything else changes the file.
             schema.check_owner(db, self.options.path)
@@ -206,15 +220,13 @@ class Store:
             db.execute("PRAGMA journal_size_limit = 67108864")
             schema.migrate(db, self.options.path)
             self.timeline.settle(db)
-            # From here on the writer itself decides how long to wait for a lock.
-            db.execute("PRAGMA busy_timeout = 0")
         except BaseException:
             db.close()
             raise
         return db
 
     def _connect_reader(self) -> sqlite3.Connection:
-        db = self._connect()
+        db = self._connect(self.options.busy_seconds)
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA temp_store = MEMORY")
         return db

@@ -116,6 +116,20 @@ class Wake:
         for descriptor in outside.values():
             os.close(descriptor)
 
+    def abandon(self) -> None:
+        """In a forked child: close our ends, so that we do not keep the pipes of a dead parent alive."""
+        self._lock = threading.Lock()
+        self._waiters.clear()
+        for loop, (_, descriptor) in self._pipes.items():
+            os.close(descriptor)
+            # In this order: the kernel's list of what a loop listens to is the parent's too, and this must not
+            # find the pipe there any more. Our copy of the loop forgets it, as the number will be another file's.
+            with contextlib.suppress(RuntimeError):
+                loop.remove_reader(descriptor)
+        for descriptor in self._outside.values():
+            os.close(descriptor)
+        self._pipes, self._outside = {}, {}
+
     def _rouse(self, loop: asyncio.AbstractEventLoop, marks: bytes) -> None:
         """Runs in `loop`."""
         with self._lock:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
+from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.stall import Stalls
@@ -42,17 +43,19 @@ class Writer:
 
     def __init__(
         self,
-        db: sqlite3.Connection,
+        plug: Plug,
         options: Options,
         timeline: Timeline,
         wake: Wake,
     ) -> None:
-        """`db` must be in autocommit mode and give up at once when the file is locked."""
-        self._db = db
+        """The connections of `plug` must be in autocommit mode and give up at once when the file is locked."""
+        self._plug = plug
         self._path = options.path
         self._busy_seconds = options.busy_seconds
-        #: How a commit of what must not get lost, and of what may, waits for the disk.
-        self._full, self._synchronous = options.synchronous, ""
+        #: How a commit of what must not get lost waits for the disk.
+        self._full = options.synchronous
+        #: The connection that was told last how to wait, and how.
+        self._told: tuple[sqlite3.Connection | None, str] = (None, "")
         self._timeline = timeline
         self._wake = wake
         self._stalls = Stalls()
@@ -83,7 +86,11 @@ class Writer:
             self._closing.set()
             self._queue.put(None)
         self._thread.join()
-        self._db.close()
+        self._plug.close()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._plug.db
 
     def _run(self) -> None:
         while not self._ended:
@@ -111,23 +118,28 @@ class Writer:
 
     def _serve(self, jobs: list[Job]) -> None:
         """Answer every job of this round, by value or by error."""
-        stirred: set[str] = set()
-        try:
-            wanted = [job for job in jobs if not job.is_unwanted]
-            unsure = self._peek(wanted)
-            if unsure and (locked := self._begin(unsure, jobs)):
-                stirred = self._commit_together(locked)
-        except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
-            with contextlib.suppress(sqlite3.Error):
-                self._undo()
-            told = faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
-            for job in jobs:
-                job.error = job.error or told
+        with GATE:
+            stirred = self._carry_out(jobs)
         # Those who wait in this process are told first: whoever begins to wait after its own call has returned
         # must not be woken by that very call.
         self._tell(self._wake.rouse, stirred)
         deliver(jobs)
         self._tell(self._wake.tell_others, stirred)
+
+    def _carry_out(self, jobs: list[Job]) -> set[str]:
+        """Give every job its value or its error. What they stirred up."""
+        try:
+            wanted = [job for job in jobs if not job.is_unwanted]
+            unsure = self._peek(wanted)
+            if unsure and (locked := self._begin(unsure, jobs)):
+                return self._commit_together(locked)
+        except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
+            with contextlib.suppress(sqlite3.Error):
+                self._undo()
+            told = self._in_our_words(error)
+            for job in jobs:
+                job.error = job.error or told
+        return set()
 
     def _tell(self, wake: Callable[[set[str]], None], stirred: set[str]) -> None:
         """Wake those who wait. What goes wrong here must not end the thread: they look again by themselves."""
@@ -145,8 +157,8 @@ class Writer:
         """
         if any(job.peek is None for job in jobs):
             return jobs
-        view = View(self._db, self._timeline.now(), self._timeline.clock.wall())
         try:
+            view = View(self._db, self._timeline.now(), self._timeline.clock.wall())
             for job in jobs:
                 job.value = job.peek(view) if job.peek is not None else UNSURE
         except sqlite3.OperationalError as error:
@@ -172,8 +184,9 @@ class Writer:
                 return jobs
             self._stalls.begin(self._timeline.now())
             step = min(max(jobs[0].waited * _STEP_SHARE, _SHORTEST_STEP_SECONDS), _LONGEST_STEP_SECONDS)
-            # Waits for `step`, or not at all once the store is being closed.
-            closing = self._closing.wait(step)
+            # Waits for `step`, or not at all once the store is being closed. A fork need not wait for others' locks.
+            with GATE.aside():
+                closing = self._closing.wait(step)
             for job in jobs:
                 job.waited += step
                 if closing or job.waited >= self._busy_seconds:
@@ -189,9 +202,10 @@ class Writer:
         The next commit that does wait takes them to the disk too, in their order.
         """
         wanted = "normal" if all(job.is_light for job in jobs) else self._full
-        if wanted != self._synchronous:
-            self._db.execute(f"PRAGMA synchronous = {wanted}")
-            self._synchronous = wanted
+        db = self._db
+        if self._told != (db, wanted):
+            db.execute(f"PRAGMA synchronous = {wanted}")
+            self._told = (db, wanted)
 
     def _commit_together(self, jobs: list[Job]) -> set[str]:
         """Run the jobs and commit. What they stirred up."""
@@ -224,7 +238,7 @@ class Writer:
         except Exception as error:
             if faults.spoils_transaction(error):
                 raise
-            job.error = self._told(error)
+            job.error = self._in_our_words(error)
             return False
         return True
 
@@ -239,11 +253,11 @@ class Writer:
                 raise
             self._db.execute("ROLLBACK TO job")
             transaction.stirred = stirred
-            job.error = self._told(error)
+            job.error = self._in_our_words(error)
         self._db.execute("RELEASE job")
         return job.error is None
 
-    def _told(self, error: Exception) -> BaseException:
+    def _in_our_words(self, error: BaseException) -> BaseException:
         return faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
 
     def _fail(self, jobs: list[Job], error: sqlite3.Error, *, at_commit: bool = False) -> None:
@@ -256,5 +270,5 @@ class Writer:
 
     def _undo(self) -> None:
         # On some errors SQLite has rolled back by itself.
-        if self._db.in_transaction:
+        if self._plug.is_in_transaction:
             self._db.execute("ROLLBACK")

@@ -8,7 +8,7 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.failing import NotDead
-from tenure.cli.naming import queues_of
+from tenure.cli.naming import check_known, queues_of
 from tenure.cli.seen import Seen, look
 from tenure.errors import MessageNotFound
 from tenure.message import MessageState
@@ -35,6 +35,12 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         if self.everything and by_filter:
             raise click.UsageError("--all is every dead letter; leave it out to choose by --queue, --task or --reason")
 
+    @property
+    def said(self) -> str:
+        """What was asked for, as the end of "no dead letters"."""
+        given = {"in queue": self.queue, "of task": self.task, "with reason": self.reason}
+        return "".join(f" {word} {value}" for word, value in given.items() if value is not None)
+
     def holds(self, one: Seen) -> bool:
         """Whether this dead letter is meant."""
         code = None if one.browsed.reason is None else one.browsed.reason.code
@@ -53,6 +59,8 @@ def filters(command: F) -> F:
 async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Seen]:
     """The dead letters that are meant, in order of arrival. Not for ids: see `named`."""
     queues = await queues_of(app, choice.queue)
+    if choice.queue is not None:
+        await check_known(app, queues, consequence="Nothing was changed")
     async for one in look(app.broker, queues, [MessageState.DEAD]):
         if choice.holds(one):
             yield one

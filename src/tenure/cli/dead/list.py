@@ -9,6 +9,7 @@ from tenure.app import Tenure
 from tenure.cli.dead.choosing import Choice, chosen, filters
 from tenure.cli.duration import spoken
 from tenure.cli.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.plain import one_line
 from tenure.cli.seen import Seen
 from tenure.cli.target import find, json_option, run, target_argument
 
@@ -28,7 +29,7 @@ def list_(
     """Show the dead letters and their reasons."""
     app = find(target)
     choice = Choice(everything=True, queue=queue, task=task, reason=reason)
-    seen = run(app, lambda app: _collect(app, choice, limit + 1))
+    seen, total = run(app, lambda app: _collect(app, choice, limit + 1))
     shown, more = seen[:limit], len(seen) > limit
     wall = app.clock.wall()
     if as_json:
@@ -36,7 +37,7 @@ def list_(
         return
     out = console()
     if not shown:
-        out.print("No dead letters.")
+        out.print(f"No dead letters{choice.said}{f' ({total:,} in all)' if total else ''}.", markup=False)
         return
     if out.width >= WIDE:
         out.print(_table(shown, wall))
@@ -48,13 +49,14 @@ def list_(
     out.print(f"[dim]{f'The first {limit}' if more else plural(len(shown), 'dead letter')}: {summary}[/]")
 
 
-async def _collect(app: Tenure, choice: Choice, limit: int) -> list[Seen]:
+async def _collect(app: Tenure, choice: Choice, limit: int) -> tuple[list[Seen], int]:
+    """Those that were asked for, and how many there are at all."""
     seen = []
     async for one in chosen(app, choice):
         seen.append(one)
         if len(seen) == limit:
             break
-    return seen
+    return seen, sum(depth.dead or 0 for depth in await app.broker.depth() if app.sees(depth.queue))
 
 
 def _block(one: Seen, wall: float, width: int) -> "Text":
@@ -65,7 +67,7 @@ def _block(one: Seen, wall: float, width: int) -> "Text":
     age = Text(f"{spoken(one.age_seconds(wall))} old", style="dim")
     head.truncate(max(32, width - len(age) - 1), overflow="ellipsis")
     head.pad_right(max(1, width - len(head) - len(age)))
-    why = Text.assemble("  ", (_code(one), "red"), " ", _text(one))
+    why = Text.assemble("  ", *_why(one))
     why.truncate(width, overflow="ellipsis")
     return Text.assemble(head, age, "\n", why)
 
@@ -77,13 +79,17 @@ def _table(seen: list[Seen], wall: float) -> "Table":
     rows.columns[0].min_width = 32
     rows.columns[-1].overflow = "ellipsis"
     for one in seen:
-        why = Text.assemble((_code(one), "red"), " ", _text(one))
+        why = Text.assemble(*_why(one))
         rows.add_row(one.browsed.id, one.task or "unreadable", spoken(one.age_seconds(wall)), why)
     return rows
 
 
 def _code(one: Seen) -> str:
     return "unknown" if one.browsed.reason is None else one.browsed.reason.code
+
+
+def _why(one: Seen) -> tuple[tuple[str, str], str]:
+    return (_code(one), "red"), f": {one_line(_text(one))}"
 
 
 def _text(one: Seen) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from tenure.cli.duration import countdown, exact, spoken
 from tenure.cli.naming import since
+from tenure.cli.plain import plain_lines
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
 from tenure.message import MessageState
@@ -75,7 +76,7 @@ def below(step: Step, shown: str, *, full: bool) -> Iterator[str]:
     if step.reason is None:
         return
     yield _why(step.reason)
-    traceback = step.reason.traceback.rstrip()
+    traceback = plain_lines(step.reason.traceback.rstrip())
     if not traceback:
         return
     if step.reason.traceback == shown:
@@ -90,7 +91,7 @@ def below(step: Step, shown: str, *, full: bool) -> Iterator[str]:
 
 
 def _why(reason: Reason) -> str:
-    text = reason.text.rstrip()
+    text = plain_lines(reason.text.rstrip())
     return f"{reason.code}: {text}" if text else reason.code
 
 

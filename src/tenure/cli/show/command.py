@@ -17,11 +17,16 @@ def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
     """Show the whole life of one message, in whatever state it is.
 
     What happened to it in the order of time: when it was sent, how each run ended and why, who redrove or cancelled
-    it; where it is now; its payload, and its result. The journal keeps how long runs took for a week.
+    it; where it is now; its payload until it is completed or cancelled, and its result. The journal keeps how long
+    runs took for a week.
     """
     target, rest = split_ids(words)
-    if len(rest) != 1:
-        raise click.UsageError("name one message by its id; without TENURE_URL, after TARGET")
+    if not rest:
+        raise click.UsageError(
+            f"which message? Add its id: tenure show {f'{target} ' if target else ''}ID (tenure messages shows the ids)"
+        )
+    if len(rest) > 1:
+        raise click.UsageError(f"one message at a time, not {len(rest)}: {' '.join(rest)}")
     app = find(target)
     found = run(app, lambda app: fetch(app, rest[0]))
     if as_json:

@@ -255,6 +255,11 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Uniqueness.test_within_its_window_one_that_waits_stands_for_the_next",
         "Uniqueness.test_outside_its_window_it_does_not",
     ),
+    "one that expires earlier stands for nothing that lasts longer": (
+        "Uniqueness.test_one_that_expires_before_the_next_would_does_not_stand_for_it",
+        "Uniqueness.test_one_that_lasts_at_least_as_long_stands_for_the_next",
+        "Uniqueness.test_within_one_batch_what_expires_earlier_stands_for_nothing_that_lasts",
+    ),
     "size, then id, then key, then unique": (
         "Uniqueness.test_what_is_refused_or_known_by_its_id_is_told_so_first",
         "Uniqueness.test_a_key_is_looked_at_first",

@@ -106,6 +106,16 @@ class SeesNoDead(HonestRoster):
         return []
 
 
+class ForgetsWhatOwnersKnow(HonestRoster):
+    """Tells who is alive, but not for what: nobody leaves a message to a worker that knows its task."""
+
+    caught_by = ("Roster",)
+
+    async def alive(self) -> list[Owner]:
+        """Without their tasks."""
+        return [msgspec.structs.replace(owner, tasks=()) for owner in await self.inner.alive()]
+
+
 class LeaversAreDead(HonestRoster):
     """Does not remember who said goodbye."""
 

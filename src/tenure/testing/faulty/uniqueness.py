@@ -1,6 +1,7 @@
 """Brokers that are wrong about what waits, and so about what is to be unique."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -66,6 +67,23 @@ class UniqueIgnoresTheWindow(HonestBroker):
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Any will do."""
         return await self.inner.send([msgspec.structs.replace(one, unique_seconds=None) for one in batch])
+
+
+class UniqueIgnoresExpiry(_SendingSingly):
+    """Takes a waiting message for the new one though it expires earlier: then perhaps neither is run."""
+
+    caught_by = ("Uniqueness",)
+
+    async def unique(self, outgoing: Outgoing) -> Sent:
+        """Any that waits will do, if it is within the window."""
+        message, seconds = outgoing.message, outgoing.unique_seconds
+        oldest = -math.inf if seconds is None else message.sent_at - seconds
+        same = lambda one: (one.queue, one.task, one.sent_at >= oldest)  # noqa: E731
+        if not await self.find(message, _WAITING, same):
+            return await super().unique(outgoing)
+        # Whatever waits lasts longer than one that has expired long ago; that one is not stored.
+        short = msgspec.structs.replace(message, expires_at=0.0)
+        return await super().unique(msgspec.structs.replace(outgoing, message=short))
 
 
 class UniqueNeedsTheSamePayload(Rewriting):

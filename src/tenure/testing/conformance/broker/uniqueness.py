@@ -170,6 +170,48 @@ class Uniqueness:
         assert await harness.send(first, unique_seconds=1.0) == [Sent(first.id)]
         await _is_absorbed(harness, first.id, seconds=60.0, sent_at=NOON + 30.0)
 
+    async def test_one_that_expires_before_the_next_would_does_not_stand_for_it(self, harness: Harness) -> None:
+        """It may never run; then neither would be done."""
+        harness.need("unique_at_send")
+        now = harness.clock.wall()
+        await harness.put(unique=SITE, expires_at=now + 60.0)
+        longer = await harness.put(unique=SITE, expires_at=now + 61.0)
+        await _is_absorbed(harness, longer.id, expires_at=now + 61.0)
+        lasting = await harness.put(unique=SITE)
+        await _is_absorbed(harness, lasting.id)
+        await _is_absorbed(harness, lasting.id, expires_at=now + 3600.0)
+        assert len(await harness.lease_all(harness.stranger())) == 3
+
+    async def test_one_that_lasts_at_least_as_long_stands_for_the_next(self, harness: Harness) -> None:
+        harness.need("unique_at_send")
+        now = harness.clock.wall()
+        first = await harness.put(unique=SITE, expires_at=now + 60.0, delay_seconds=5.0)
+        await _is_absorbed(harness, first.id, expires_at=now + 60.0)
+        await _is_absorbed(harness, first.id, expires_at=now + 1.0)
+
+    async def test_one_that_has_expired_does_not_stand_for_the_next(self, harness: Harness) -> None:
+        harness.need("unique_at_send")
+        await harness.put(unique=SITE, expires_at=harness.clock.wall() + 1.0)
+        await harness.advance(2.0, sweeping=False)
+        await harness.put(unique=SITE, expires_at=harness.clock.wall() + 60.0)
+
+    async def test_one_that_comes_back_stands_for_no_longer_than_it_lasts(self, harness: Harness) -> None:
+        harness.need("unique_at_send")
+        now = harness.clock.wall()
+        lease = await harness.leased(harness.stranger(), unique=SITE, expires_at=now + 60.0)
+        await harness.broker.nack([Nack(lease, 5.0, BROKEN)])
+        await _is_absorbed(harness, lease.id, expires_at=now + 60.0)
+        await harness.put(unique=SITE, expires_at=now + 61.0)
+
+    async def test_within_one_batch_what_expires_earlier_stands_for_nothing_that_lasts(self, harness: Harness) -> None:
+        harness.need("unique_at_send")
+        now = harness.clock.wall()
+        moments = (now + 60.0, now + 61.0, now + 50.0, None, now + 3600.0)
+        batch = [harness.message(unique=SITE, expires_at=moment) for moment in moments]
+        brief, longer, _, lasting, _ = (message.id for message in batch)
+        absorbed = [Sent(by, duplicate=True) for by in (brief, lasting)]
+        assert await harness.send(*batch) == [Sent(brief), Sent(longer), absorbed[0], Sent(lasting), absorbed[1]]
+
     async def test_what_is_refused_or_known_by_its_id_is_told_so_first(self, harness: Harness) -> None:
         harness.need("unique_at_send")
         harness.need("body_limit", lambda limit: limit <= TESTABLE_BODY)

@@ -1,5 +1,7 @@
 """The roster: only what is proven dead is called dead; the frozen and the silent are not."""
 
+import msgspec
+
 from tenure.settlement import Ack, Outcome
 from tenure.testing.harness import Harness
 
@@ -19,7 +21,9 @@ class Roster:
         assert await _dead(harness) == {}
 
     async def test_an_owner_is_told_as_it_joined(self, harness: Harness) -> None:
-        owner = await harness.owner()
+        made = harness.new_owner("one")
+        owner = msgspec.structs.replace(made, queues=("mail", "web"), concurrency=7, tasks=("deliver", "größe"))
+        await harness.state.roster.join(owner)
         (alive,) = await harness.state.roster.alive()
         assert alive == owner
 

@@ -1,0 +1,65 @@
+"""`tenure worker --until-empty`: when there is nothing left to do.
+
+Left is what is ready, what runs here or anywhere, and what was tried and comes again: a retry, or a message that was
+given back for a moment. Not left: what its sender delayed and nobody has tried yet, what lies in a paused queue, and
+messages of tasks that the app does not have, which wait for another worker.
+
+Used by `worker.py`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tenure.app import Tenure
+from tenure.cli.failing import NotBrowsable
+from tenure.cli.naming import paused
+from tenure.cli.seen import look
+from tenure.errors import BrokerUnavailable
+from tenure.message import MessageState
+
+if TYPE_CHECKING:
+    from tenure.runtime.worker import Worker
+
+logger = logging.getLogger("tenure.cli")
+
+_LOOK_SECONDS = 0.25
+
+
+async def until_empty(app: Tenure, worker: "Worker") -> None:
+    """Wait until nothing is left, and ask the worker to stop then; or until somebody else asked."""
+    asked = asyncio.ensure_future(worker.asked_to_stop())
+    try:
+        while not asked.done():
+            if await _is_empty_now(app, worker.owner.queues):
+                logger.info("%s: nothing is left to do; stopping", worker.owner_id)
+                worker.ask_to_stop()
+            await asyncio.wait({asked}, timeout=_LOOK_SECONDS)
+    finally:
+        asked.cancel()
+
+
+async def _is_empty_now(app: Tenure, queues: Sequence[str]) -> bool:
+    try:
+        return await is_empty(app, queues)
+    except BrokerUnavailable:
+        return False  # the worker says so itself, and works on when it is back
+
+
+async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
+    """Whether nothing of these queues is left to do."""
+    stopped = {pause.queue for pause in await paused(app)}
+    delayed = []
+    for depth in await app.broker.depth(queues):
+        if depth.ready is None or depth.leased is None:
+            raise NotBrowsable("this broker cannot say what is left in its queues, so nobody can wait for their end")
+        if depth.leased or (depth.ready and depth.queue not in stopped):
+            return False
+        if depth.delayed != 0 and depth.queue not in stopped:
+            delayed.append(depth.queue)
+    # Told from those that their sender delayed by being lent before.
+    async for one in look(app.broker, delayed, [MessageState.DELAYED]):
+        if one.browsed.counters.deliveries and one.task in app.tasks:
+            return False
+    return True

@@ -1,0 +1,170 @@
+"""Entrusting: a heartbeat whose leases are in the supervisor's keeping, for handlers that hold the GIL.
+
+To the worker it is the heartbeat. It passes every lease on before the handler begins, and asks for it back before
+anything is settled; in between the supervisor's process beats, whatever this one does (`keeping.py`). There is one
+keeper at any time: here nothing is ever renewed. `max_hold` is still watched here, by the same loop.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from tenure.broker import Broker
+from tenure.clock import Clock
+from tenure.errors import LeaseLost
+from tenure.lease import Lease, LeaseState
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.heartbeat import Heartbeat, max_hold
+from tenure.runtime.held import Held
+from tenure.runtime.orders import (
+    CheckNow,
+    Entry,
+    Extended,
+    Gone,
+    HandedOver,
+    HandOver,
+    Hold,
+    Missed,
+    News,
+    Touched,
+    TouchNow,
+)  # fmt: skip
+from tenure.runtime.tether import Tether
+from tenure.runtime.wire import Refusal, error_of
+from tenure.state import Ledger
+
+T = TypeVar("T")
+
+
+class EntrustedHeartbeat(Heartbeat):
+    """Keeps leases alive by way of the supervisor."""
+
+    def __init__(
+        self, tether: Tether, broker: Broker, ledger: Ledger, clock: Clock, *,
+        on_lost: Callable[[Delivery], None],
+        on_overheld: Callable[[Delivery], None],
+        on_failed: Callable[[int, str], None],
+    ) -> None:  # fmt: skip
+        """Speak through `tether`."""
+        super().__init__(broker, ledger, clock, on_lost=on_lost, on_overheld=on_overheld, on_failed=on_failed)
+        self._tether = tether
+        self._count = itertools.count(1)
+        self._numbers: dict[Delivery, int] = {}
+        self._entrusted: dict[int, Held] = {}
+        self._handing: dict[int, asyncio.Future[list[Lease | None]]] = {}
+        self._touching: dict[int, asyncio.Future[None]] = {}
+        tether.subscribe(self._hear)
+
+    # -- called from the worker's loop -------------------------------------------------------------
+
+    def hold(self, deliveries: Iterable[Delivery], *, begun: bool = True) -> None:
+        """Pass the leases of a batch on."""
+        now = self._clock.monotonic()
+        entries = []
+        with self._lock:
+            for delivery in deliveries:
+                ends = now + max_hold(delivery) if begun else float("inf")
+                held = Held(delivery, float("inf"), ends)
+                number = next(self._count)
+                self._held[delivery], self._numbers[delivery], self._entrusted[number] = held, number, held
+                lease = msgspec.structs.replace(delivery.lease, envelope=b"")
+                entries.append(Entry(number, lease, delivery.token))
+            late = any(self._entrusted[entry.number].ends < self._wakes_at for entry in entries)
+        if entries:
+            self._tether.tell(Hold(entries))
+        if late:
+            self._nudge()
+
+    async def hand_over(self, deliveries: Sequence[Delivery]) -> list[Lease]:
+        """Ask for the latest leases; the supervisor waits for a beat that is under way."""
+        with self._lock:
+            held = [self._held.pop(delivery, None) for delivery in deliveries]
+            numbers = [self._numbers.pop(delivery, None) for delivery in deliveries]
+            for number in numbers:
+                if number is not None:
+                    self._entrusted.pop(number, None)
+        asked = [number for number in numbers if number is not None]
+        latest = dict(zip(asked, await self._ask_for(asked), strict=True)) if asked else {}
+        return [
+            _with_envelope(latest.get(number) if number else None, delivery.lease if kept is None else kept.lease)
+            for delivery, kept, number in zip(deliveries, held, numbers, strict=True)
+        ]
+
+    async def _ask_for(self, numbers: list[int]) -> list[Lease | None]:
+        question = next(self._count)
+        answer: asyncio.Future[list[Lease | None]] = asyncio.get_running_loop().create_future()
+        self._handing[question] = answer
+        self._tether.tell(HandOver(question, numbers))
+        return await answer
+
+    async def touch_now(self, delivery: Delivery, seconds: float | None) -> None:
+        """Renew one lease at once; raises `LeaseLost`."""
+        number = self._numbers.get(delivery)
+        if number is None or delivery.lease_lost:
+            msg = f"the lease on {delivery.id} is lost; it was not renewed"
+            raise LeaseLost(msg)
+        question = next(self._count)
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._touching[question] = answer
+        self._tether.tell(TouchNow(question, number, seconds))
+        await answer
+
+    def check_now(self) -> None:
+        """Have the supervisor beat for everything at once. Any thread may call."""
+        self._tether.tell(CheckNow())
+
+    # -- what the supervisor says, on the worker's loop --------------------------------------------
+
+    def _hear(self, news: News) -> None:
+        match news:
+            case HandedOver(question, leases):
+                _answer(self._handing.pop(question), leases)
+            case Touched(question, code, text):
+                error = error_of(Refusal(question, code, text)) if code else None
+                _answer(self._touching.pop(question), None, error)
+            case Extended(deadlines):
+                self._note_extended(deadlines)
+            case Missed(count, error_text):
+                self._on_failed(count, error_text)
+            case Gone(number):
+                self._note_gone(number)
+
+    def _note_extended(self, deadlines: list[tuple[int, float]]) -> None:
+        with self._lock:
+            for number, deadline in deadlines:
+                held = self._entrusted.get(number)
+                if held is not None:
+                    held.lease = msgspec.structs.replace(held.lease, deadline=deadline)
+                    held.extensions += 1
+                    held.extended += held.lease.seconds
+
+    def _note_gone(self, number: int) -> None:
+        with self._lock:
+            held = self._entrusted.pop(number, None)
+            if held is None:
+                return
+            delivery = held.delivery
+            del self._numbers[delivery]
+            held.lease = msgspec.structs.replace(held.lease, state=LeaseState.LOST)
+            settling = delivery.verdict is not None  # as in `Heartbeat`: the store's fence decides
+            if not settling:
+                delivery.lease_lost = True
+                del self._held[delivery]
+        if not settling:
+            self._on_lost(delivery)
+
+
+def _with_envelope(latest: Lease | None, known: Lease) -> Lease:
+    return known if latest is None else msgspec.structs.replace(latest, envelope=known.envelope)
+
+
+def _answer(waiting: "asyncio.Future[T]", value: T, error: Exception | None = None) -> None:
+    if waiting.done():  # whoever asked has given up
+        return
+    if error is None:
+        waiting.set_result(value)
+    else:
+        waiting.set_exception(error)

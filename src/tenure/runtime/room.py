@@ -1,0 +1,114 @@
+"""The room: where a few messages of a task at its limit wait inside the worker, and start when a place is free.
+
+Their leases are held and they take slots, so there are never more of them than half the slots, over all tasks: the
+others of the queue still get through. What finds no room is sent away for about as long as its turn is off, and so is
+whoever waits too long (the runs before it last longer than was thought): another worker may have a place for it.
+
+Asked by `intake.py`, told by `handling.py` when a handler's code has ended. The figures are with `quota.py`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tenure.clock import Clock
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.quota import ROOM_SECONDS, SURPLUS, Quotas
+from tenure.runtime.slots import Slots
+from tenure.task import Task
+from tenure.verdict import Returned
+
+#: Timers may go off a hair early.
+_SLACK_SECONDS = 0.01
+
+
+class Room:
+    """Who may run, who waits, and who goes."""
+
+    def __init__(self, clock: Clock, slots: Slots) -> None:
+        """Of a worker with these slots. Made on its loop."""
+        self._clock = clock
+        self._slots = slots
+        self._most = slots.total // 2
+        self._quotas = Quotas(clock)
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        #: Since when each waits, the oldest first.
+        self._since: dict[Delivery, float] = {}
+        self._by_task: dict[str, dict[Delivery, None]] = {}
+        #: Told of one that has waited and has a place now: it is to be started.
+        self.on_free: Callable[[Delivery], None] = lambda _: None
+        #: Told of one that has waited too long, and waits no more: it is to be given back.
+        self.on_tired: Callable[[Delivery, Returned], None] = lambda *_: None
+
+    def __contains__(self, id: str) -> bool:
+        """Whether a delivery of that message waits."""
+        return any(delivery.id == id for delivery in self._since)
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._since)
+
+    def may_run(self, delivery: Delivery, task: Task[..., Any]) -> bool:
+        """Whether there is a place for it; then it has it until `leave`."""
+        return self._quotas.enter(delivery, task)
+
+    def may_wait(self, delivery: Delivery, task: Task[..., Any]) -> bool:
+        """Whether there is room for it; then it waits, until `on_free` or `on_tired` is told of it."""
+        if len(self._since) >= self._most or self._count(task.name) >= self._quotas.room_size(task):
+            return False
+        self._since[delivery] = self._clock.monotonic()
+        self._slots.waiting += 1
+        self._by_task.setdefault(task.name, {})[delivery] = None
+        if self._timer is None:
+            self._timer = self._loop.call_later(ROOM_SECONDS, self._look)
+        return True
+
+    def send_away(self, task: Task[..., Any]) -> Returned:
+        """Until about its turn."""
+        return Returned(self._quotas.turn_seconds(task, self._count(task.name)), SURPLUS)
+
+    def leave(self, delivery: Delivery) -> None:
+        """Its code has ended: whoever waits first for the place has it."""
+        self._quotas.leave(delivery)
+        waiting = self._by_task.get(delivery.task.name) if self._since and delivery.task is not None else None
+        if not waiting or delivery.task is None:
+            return
+        first = next(iter(waiting))
+        if self._quotas.enter(first, delivery.task):
+            self.drop(first)
+            self.on_free(first)
+
+    def drop(self, delivery: Delivery) -> bool:
+        """It waits no longer; False: it did not."""
+        if delivery.task is None or self._since.pop(delivery, None) is None:
+            return False
+        self._slots.waiting -= 1
+        waiting = self._by_task[delivery.task.name]
+        del waiting[delivery]
+        if not waiting:
+            del self._by_task[delivery.task.name]
+        return True
+
+    def empty(self) -> list[Delivery]:
+        """Nobody waits any more; who did."""
+        waiting = list(self._since)
+        for delivery in waiting:
+            self.drop(delivery)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        return waiting
+
+    def _count(self, task: str) -> int:
+        return len(self._by_task.get(task, ()))
+
+    def _look(self) -> None:
+        """Send away who has waited too long. One timer for all of them: most are gone long before."""
+        now = self._clock.monotonic()
+        for delivery in [one for one, since in self._since.items() if now - since >= ROOM_SECONDS]:
+            if self.drop(delivery) and delivery.task is not None:
+                self.on_tired(delivery, self.send_away(delivery.task))
+        oldest = next(iter(self._since.values()), None)
+        pause = None if oldest is None else oldest + ROOM_SECONDS - now + _SLACK_SECONDS
+        self._timer = None if pause is None else self._loop.call_later(pause, self._look)

@@ -1,0 +1,47 @@
+"""Promised: what a test called and has still to await.
+
+`kit.drain()` without its `await` does nothing at all, and the test after it passes for the wrong reason. Python only
+warns, later and elsewhere; a kit fails the test at its end.
+
+Used by `kit.py`.
+"""
+
+import inspect
+from collections.abc import Coroutine
+from typing import Any
+
+from tenure.testing.faults import KitError
+
+
+class NeverAwaited(KitError):
+    """A test called a word of its kit without awaiting it, so nothing happened."""
+
+
+class Promised:
+    """Calls that were made, until they were begun."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._calls: list[tuple[str, Coroutine[Any, Any, None]]] = []
+
+    def take(self, said: str, call: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+        """Remember a call, as the test wrote it."""
+        self._calls = [*self._not_begun(), (said, call)]
+        return call
+
+    def check(self, error: BaseException | None) -> None:
+        """Raise `NeverAwaited`; where the test has failed already, tell why it may have."""
+        __tracebackhide__ = True
+        forgotten, self._calls = self._not_begun(), []
+        if not forgotten:
+            return
+        for _, call in forgotten:
+            call.close()  # or Python would warn of it too
+        names = ", ".join(dict.fromkeys(said for said, _ in forgotten))
+        msg = f"{names} was never awaited, so nothing ran: write `await {forgotten[0][0]}`"
+        if error is None:
+            raise NeverAwaited(msg)
+        error.add_note(msg)
+
+    def _not_begun(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
+        return [one for one in self._calls if inspect.getcoroutinestate(one[1]) == inspect.CORO_CREATED]

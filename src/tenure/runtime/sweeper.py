@@ -98,7 +98,8 @@ class Sweeper:
         level = logging.WARNING if held or not dead.left else logging.DEBUG
         what = "1 message" if held == 1 else f"{held} messages"
         logger.log(level, "%s is gone (%s); %s returned", dead.owner.id, dead.proof, what)
-        self._publish(events_of_retirement(dead, swept, self._clock.wall(), "liveness"))
+        if held or not dead.left:  # else it told everybody itself that it left, and had nothing
+            self._publish(events_of_retirement(dead, swept, self._clock.wall(), "liveness"))
 
     def _tell(self, swept: Swept, triggered_by: str) -> None:
         events = _events_of_return(swept, self._clock.wall(), triggered_by)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="not applicable:
 #: What every process below has: an app, a sender, and a way to fork that tells how the child ended.
 PRELUDE = """
 import os, signal, sqlite3, sys, threading, time
+os.register_at_fork(after_in_child=lambda: signal.alarm(30))  # a child that hangs is told apart from one that fails
 from tenure import Tenure
 from tenure.adapters.sqlite import forking
 from tenure.errors import BrokerError
@@ -38,7 +39,6 @@ async def note(number: int) -> None: ...
 def forked(work, fork=os.fork):
     pid = fork()
     if pid == 0:
-        signal.alarm(30)  # a child that hangs is told apart from one that fails
         try:
             work()
         except BrokerError as error:
@@ -224,9 +224,11 @@ def test_a_fork_does_not_wait_for_a_lock_of_others_and_what_waits_for_it_is_stor
 
 
 WHILE_OPENING = """
+tries, connect = [], sqlite3.connect
+sqlite3.connect = lambda *a, **k: tries.append(1) or connect(*a, **k)
 sender = threading.Thread(target=note.submit_sync, args=(1,))
 sender.start()
-while not app.broker._store._opening.locked():
+while not tries:
     time.sleep(0.001)
 pid = forked(lambda: note.submit_sync(2))
 print("forked", flush=True)
@@ -252,9 +254,9 @@ forking._PATIENCE_SECONDS = 0.1
 note.submit_sync(0)
 store, within, go = app.broker._store, threading.Event(), threading.Event()
 def dawdle(transaction):
-    transaction.db.execute("UPDATE message SET priority = 1")
-    within.set()
-    go.wait(20)
+    # In the midst of a statement, so that SQLite's own lock of this connection is held.
+    transaction.db.create_function("dawdle", 0, lambda: within.set() or go.wait(20))
+    transaction.db.execute("UPDATE message SET priority = dawdle()")
 store.later(dawdle)
 within.wait(20)
 print(end_of(forked(lambda: note.submit_sync(1))), flush=True)

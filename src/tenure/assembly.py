@@ -14,11 +14,11 @@ from tenure.state import State
 
 Backend = tuple[Broker, State]
 
-_KNOWN = "sqlite:///file.db, memory://name"
+_KNOWN = "sqlite:///file.db, redis://host:6379/0, memory://name"
 #: Schemes whose adapter needs an extra: the extra, and a module that only it brings.
 _EXTRAS = {
-    "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "sqs": ("aws", "aiobotocore"),
-    "azure": ("azure", "azure.storage.queue"),
+    "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "redis+sentinel": ("redis", "redis"),
+    "redis+cluster": ("redis", "redis"), "sqs": ("aws", "aiobotocore"), "azure": ("azure", "azure.storage.queue"),
 }  # fmt: skip
 
 
@@ -40,6 +40,10 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
             from tenure.adapters import memory
 
             return memory.connect(parts.netloc + parts.path, clock=clock)
+        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
+            from tenure.adapters import redis
+
+            return redis.connect(redis.read_options(url, parts), clock=clock)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed
@@ -53,13 +57,16 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
 
 def _not_here(scheme: str) -> Exception:
     extra, module = _EXTRAS[scheme]
-    try:
-        found = importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        found = False
-    if not found:
+    if not _is_there(module):
         return MissingExtra(f"{scheme}:// needs an extra: pip install 'tenure[{extra}]'; nothing was started")
     return BadURL(f"{scheme}:// is not served by this version of Tenure; use one of: {_KNOWN}")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _sqlite(url: str, parts: SplitResult) -> tuple[str, list[tuple[str, str]]]:

@@ -28,6 +28,7 @@ from tenure.testing.virtual import VirtualLoop
 
 from .harnesses import LooseMemoryHarness, MemoryHarness, SqliteHarness
 from .model import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY, Entry, Model
+from .redis_harness import SINGLE, OldRedisHarness, RedisHarness
 
 T = TypeVar("T")
 
@@ -324,6 +325,9 @@ def _machine(kind: Callable[[], Harness], examples: int, **changes: Any) -> Any:
 TestMemory = _machine(MemoryHarness, 40)
 TestLooseMemory = _machine(LooseMemoryHarness, 40)
 TestSqlite = _machine(SqliteHarness, 30)
+TestRedis = _machine(RedisHarness, 20)
+if OldRedisHarness in SINGLE:
+    TestOldRedis = _machine(OldRedisHarness, 10)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tenure.adapters.sqlite import presence
-from tenure.adapters.sqlite.forking import Gate
+from tenure.adapters.sqlite.forking import Gate, Plug
 
 from .place import Place, ended, line_of, say, start
 
@@ -427,6 +427,18 @@ def test_a_child_that_was_not_announced_drops_the_locks_of_its_parent(tmp_path: 
     mine.close()
 
 
+def test_an_abandoned_connection_is_never_closed_behind_our_back() -> None:
+    plug = Plug(lambda: sqlite3.connect(":memory:"))
+    plug.open(1.0)
+    db = plug.db
+    before = sys.getrefcount(db)
+    plug.abandon()
+    # One reference that nobody holds, so that not even the end of the process lets go of the last one.
+    assert sys.getrefcount(db) == before + 1
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(db))
+    plug.close()
+
+
 def test_one_fork_after_another_does_not_keep_others_out() -> None:
     gate = Gate()
     came_in = threading.Event()
@@ -445,6 +457,14 @@ def test_one_fork_after_another_does_not_keep_others_out() -> None:
     assert came_in.is_set()
     gate.after_in_parent()
     thread.join()
+
+
+def test_a_fork_whose_beginning_was_interrupted_does_not_close_the_gate() -> None:
+    gate = Gate()
+    gate.after_in_parent()
+    assert gate._forks == 0, "nobody could come in any more"
+    with gate:
+        assert gate._inside == 1
 
 
 def test_a_fork_within_a_fork_opens_the_gate_only_at_the_end_of_both() -> None:

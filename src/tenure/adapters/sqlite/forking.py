@@ -120,9 +120,11 @@ class Gate:
     def after_in_parent(self) -> None:
         """Let everybody in again."""
         with self._lock:
-            self._forks -= 1
+            # Ctrl-C may have ended `before` at any point, and then this comes all the same.
+            self._forks = max(0, self._forks - 1)
             self._changed.notify_all()
-        self._turn.release()
+        with contextlib.suppress(RuntimeError):
+            self._turn.release()
 
     def after_in_child(self) -> None:
         """Begin afresh: threads and locks of the parent are not ours."""

@@ -1,0 +1,142 @@
+"""The broker on Redis: a thin face over the store and the acts."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.redis import looking, operating, sending, settling
+from tenure.adapters.redis.lending import Lending
+from tenure.adapters.redis.outbox import Outbox
+from tenure.adapters.redis.returning import Returning
+from tenure.adapters.redis.store import Store
+from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+
+_DAY = 86_400.0
+
+
+class RedisBroker:
+    """Lends messages from a server, to any number of machines."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`, which the state may share."""
+        self._store = store
+        limit = store.options.body_limit
+        self._traits = BrokerTraits(
+            min_lease_seconds=0.05,
+            max_lease_seconds=7 * _DAY,
+            max_hold_seconds=None,
+            body_limit=limit,
+            batch_limit=1000,
+            max_delay_seconds=None,
+            receipts_fence=True,
+            settles_exactly_once=True,
+            keys_at_send=True,
+            unique_at_send=True,
+            lease_per_message=True,
+            priority_levels=MAX_PRIORITY + 1,
+            fairness=10,
+            native_expiry=False,
+            browsable=True,
+            depth_is_exact=True,
+        )
+        self._outbox = Outbox(store, limit)
+        self._lending = Lending(store, self._traits)
+        self._returning = Returning(store, self._outbox)
+
+    @property
+    def traits(self) -> BrokerTraits:
+        """What Redis can and cannot do."""
+        return self._traits
+
+    async def open(self) -> None:
+        """Connect, unless the state has."""
+        await self._store.open()
+
+    async def close(self) -> None:
+        """Let go of the connections, unless the state still uses them."""
+        await self._store.close()
+
+    def twin(self) -> "RedisBroker":
+        """Connections of its own, for another loop."""
+        return RedisBroker(self._store.twin())
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store messages, once each."""
+        return await sending.send(self._store, batch, self._traits.body_limit)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend up to `want` messages."""
+        return await self._lending.lease(request)
+
+    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+        """Return when something may have become leasable, or after `seconds`."""
+        await self._store.wait(queues, seconds)
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Move the deadlines of what is still held."""
+        asked = self._store.clock.monotonic()
+        answers = await self._lending.touch(leases)
+        return [
+            msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, asked + lease.seconds))
+            if held
+            else msgspec.structs.replace(lease, state=LeaseState.LOST)
+            for lease, held in zip(leases, answers, strict=True)
+        ]
+
+    async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
+        """Done: result and hand-offs commit with it."""
+        return _settlements(await settling.ack(self._store, self._outbox, batch, self._traits.body_limit))
+
+    async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
+        """Failed: counted, and lent again after a delay."""
+        return _settlements(await settling.nack(self._store, batch))
+
+    async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
+        """Not run: lent again after a delay."""
+        return _settlements(await settling.give_back(self._store, batch))
+
+    async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
+        """Put aside, with raw bytes, counters and reason."""
+        return _settlements(await settling.dead_letter(self._store, batch))
+
+    async def redrive(self, ids: Sequence[str]) -> list[str]:
+        """Send dead letters back to their queue."""
+        return await operating.redrive(self._store, ids)
+
+    async def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove messages that nobody holds."""
+        return await operating.delete(self._store, ids)
+
+    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+        """Take messages back, also from those who run them."""
+        return await operating.cancel(self._store, ids)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Return overdue leases, and forget what is long finished."""
+        return await self._returning.sweep(request)
+
+    async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
+        """What `owner` holds."""
+        return await self._lending.held(owner, request_id)
+
+    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+        """Return everything `owner` holds, and ban it."""
+        return await self._returning.retire(owner, crashed=crashed)
+
+    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+        """Look at messages in the order in which they came."""
+        return await looking.browse(self._store, queue, state, limit, after)
+
+    async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
+        """How much lies in each queue, exactly."""
+        return await looking.depth(self._store, queues)
+
+
+_SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}
+
+
+def _settlements(outcomes: Sequence[Outcome]) -> list[Settlement]:
+    return [_SETTLED[outcome] for outcome in outcomes]

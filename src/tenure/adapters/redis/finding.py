@@ -1,0 +1,105 @@
+"""Finding: everything that the server knows about messages, read in one step for each queue.
+
+An id does not tell its queue: all queues are asked in one exchange, and all but one answer that they do not know it.
+Used by `records.py`, `looking.py` and `operating.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.redis.script import FIND
+from tenure.adapters.redis.store import Store
+from tenure.message import Counters, MessageState
+from tenure.record import Ending, Progress
+from tenure.verdict import Reason
+
+_reason = msgspec.json.Decoder(Reason)
+_progress = msgspec.json.Decoder(Progress)
+_ending = msgspec.json.Decoder(Ending)
+
+_FINISHED = {b"C": MessageState.COMPLETED, b"X": MessageState.CANCELLED}
+
+
+class Found(msgspec.Struct, kw_only=True):
+    """One message, as it stands there."""
+
+    id: str
+    queue: str
+    state: MessageState
+    #: Its number in the order of arrival.
+    place: int = 0
+    task: str | None = None
+    sent_at: float | None = None
+    finished_at: float | None = None
+    #: Seconds until its lease ends, or until it is due.
+    left: float | None = None
+    owner: str | None = None
+    fence: int | None = None
+    envelope: bytes | None = None
+    result: bytes | None = None
+    counters: Counters = Counters()
+    reason: Reason | None = None
+    progress: Progress | None = None
+    checkpoint: bytes | None = None
+    history: tuple[Ending, ...] = ()
+
+
+async def find(store: Store, ids: Sequence[str], queues: Sequence[str] | None = None) -> dict[str, Found]:
+    """What is known of these messages, by id."""
+    if not ids:
+        return {}
+    queues = await store.queues() if queues is None else queues
+    answers = await store.run_all([store.call(FIND, [queue], ids) for queue in queues], writes=False)
+    return {
+        id: _read(id, queue, one)
+        for queue, reply in zip(queues, answers, strict=True)
+        for id, one in zip(ids, reply, strict=True)
+        if one
+    }
+
+
+def read_record(text: bytes) -> tuple[int, float, str]:
+    """Place, time of sending and task."""
+    number, sent_at, task = text.lstrip(b"x").split(b"|", 2)
+    return int(number[1:]), float(sent_at), task.decode()
+
+
+def _read(id: str, queue: str, answer: list[Any]) -> Found:
+    state, record, left, fence, owner, raw, pairs, history = answer
+    more = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    if state == b"finished":
+        found = read_finished(id, queue, record)
+    else:
+        place, sent_at, task = read_record(record)
+        found = Found(
+            id=id, queue=queue, state=MessageState(state.decode()), place=place, task=task or None, sent_at=sent_at,
+            left=int(left) / 1e6 if left else None, owner=owner.decode() or None, fence=int(fence) if fence else None,
+            envelope=raw, counters=Counters(deliveries=1 if fence else 0),
+        )  # fmt: skip
+        if b"f" in more:
+            found.finished_at = float(more[b"f"])
+    if record[:1] == b"x" or b"d" in more or more:
+        found.counters = Counters(*(int(more.get(name, 0)) for name in (b"d", b"a", b"c", b"l")))
+    if b"r" in more:
+        found.reason = _reason.decode(more[b"r"])
+    if b"pg" in more:
+        found.progress = _progress.decode(more[b"pg"])
+    found.checkpoint = more.get(b"cp")
+    found.history = tuple(_ending.decode(one) for one in history)
+    return found
+
+
+def read_finished(id: str, queue: str, text: bytes) -> Found:
+    """A message of which only the record is left."""
+    length, _, rest = text[1:].partition(b":")
+    place, sent_at, task = read_record(rest[: int(length)])
+    is_special = rest[:1] == b"x"
+    finished_at, _, result = rest[int(length) :].partition(b":")
+    state = _FINISHED[text[:1]]
+    return Found(
+        id=id, queue=queue, state=state, place=place, task=task, sent_at=sent_at, finished_at=float(finished_at),
+        result=result if state is MessageState.COMPLETED else None,
+        counters=Counters(deliveries=0 if is_special else 1),
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""Lending: a lease request made into a script's arguments, and its answer into leases.
+
+Each call begins with another queue, and the count of what was lent from a queue decides when a lower priority has its
+turn: both are kept here, in the process.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tenure.adapters.redis import faults
+from tenure.adapters.redis.script import HELD, LEASE, TOUCH
+from tenure.adapters.redis.store import Store, micros
+from tenure.broker import BrokerTraits
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import Counters
+
+_FIRST_DELIVERY = Counters(deliveries=1)
+
+
+class Lending:
+    """Leases, touches, and what an owner holds."""
+
+    def __init__(self, store: Store, traits: BrokerTraits) -> None:
+        """Nothing was lent yet."""
+        self._store = store
+        self._traits = traits
+        self._calls = 0
+        self._lent: dict[str, int] = {}
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend up to `want` messages."""
+        asked = self._store.clock.monotonic()
+        want = min(request.want, self._traits.batch_limit)
+        queues = list(dict.fromkeys(request.queues))
+        if want <= 0 or not queues:
+            return []
+        if len(queues) > 1:
+            start = self._calls % len(queues)
+            self._calls += 1
+            queues = queues[start:] + queues[:start]
+        if not self._store.link.is_cluster:
+            return await self._lease(request, queues, want, asked)
+        leases: list[Lease] = []
+        await self._store.refuse_banned(request.owner)
+        for queue in queues:
+            if len(leases) < want:
+                leases += await self._lease(request, [queue], want - len(leases), asked)
+        return leases
+
+    async def _lease(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
+        traits = self._traits
+        seconds = max(traits.min_lease_seconds, min(traits.max_lease_seconds, request.seconds))
+        arguments: list[Any] = [
+            request.owner, request.request_id, want, micros(seconds),
+            micros(traits.min_lease_seconds), micros(traits.max_lease_seconds),
+            *[self._lent.get(queue, 0) for queue in queues],
+        ]  # fmt: skip
+        for task, own in request.seconds_by_task.items():
+            arguments += (task, micros(own))
+        loans = await self._store.run(LEASE, queues, *arguments)
+        if loans == -1:
+            raise faults.retired(request.owner)
+        return self._read(loans, queues, request.owner, asked)
+
+    def _read(self, loans: list[Any], queues: list[str], owner: str, asked: float) -> list[Lease]:
+        leases: list[Lease] = []
+        for number, raw_fence, window, ids, raws, told in loans:
+            queue, fence, seconds = queues[number], int(raw_fence), int(window) / 1e6
+            deadline = asked + seconds
+            self._lent[queue] = self._lent.get(queue, 0) + len(ids)
+            counters = {place: read_counters(text) for place, text in zip(told[::2], told[1::2], strict=True)}
+            for place, (id, raw) in enumerate(zip(ids, raws, strict=True)):
+                counted = counters.get(place, _FIRST_DELIVERY) if counters else _FIRST_DELIVERY
+                leases.append(Lease(id.decode(), queue, raw, owner, fence, fence, seconds, deadline, counted))
+        return leases
+
+    async def touch(self, leases: Sequence[Lease]) -> list[bool]:
+        """Move the deadlines; whether each is still held."""
+        store = self._store
+        by_queue: dict[str, dict[tuple[int, str, float], list[int]]] = {}
+        for place, lease in enumerate(leases):
+            loans = by_queue.setdefault(lease.queue, {})
+            loans.setdefault((lease.fence, lease.owner, lease.seconds), []).append(place)
+        calls, places = [], []
+        for queue, loans in by_queue.items():
+            arguments: list[Any] = []
+            own: list[int] = []
+            for (fence, owner, seconds), members in loans.items():
+                arguments += (fence, owner, micros(seconds), len(members), *[leases[one].id for one in members])
+                own += members
+            calls.append(store.call(TOUCH, [queue], arguments))
+            places.append(own)
+        held = [False] * len(leases)
+        for own, answer in zip(places, await store.run_all(calls), strict=True):
+            for n, place in enumerate(own):
+                held[place] = isinstance(answer, int) or bool(answer[n])
+        return held
+
+    async def held(self, owner: str, request_id: str | None) -> list[Lease]:
+        """What `owner` holds, in every queue."""
+        store = self._store
+        asked = store.clock.monotonic()
+        queues = await store.queues()
+        request = "*" if request_id is None else f"={request_id}"
+        answers = await store.run_all([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
+        return [
+            Lease(
+                id.decode(), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
+                read_counters(counters) if counters else _FIRST_DELIVERY,
+            )
+            for queue, reply in zip(queues, answers, strict=True)
+            for id, raw, fence, window, left, counters in _by(6, reply)
+        ]  # fmt: skip
+
+
+def read_counters(text: bytes) -> Counters:
+    """Deliveries, attempts, crashes, lost."""
+    return Counters(*map(int, text.split(b":")))
+
+
+def _by(width: int, values: list[Any]) -> list[tuple[Any, ...]]:
+    return [tuple(values[start : start + width]) for start in range(0, len(values), width)]

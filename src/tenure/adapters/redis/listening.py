@@ -1,0 +1,196 @@
+"""Listening: one connection on which the server tells that something may be leased now.
+
+However many queues a worker serves, it waits on this one connection, and no one asks again and again. Scripts publish
+on a channel of the queue whenever something becomes ready or will (`wake`). The connection also is the proof of
+presence: it carries a name that others look for (`roster.py`), notices its own end at once, and is made anew.
+
+Used by `store.py`; belongs to one event loop.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from redis.asyncio.connection import Connection
+from redis.exceptions import RedisError
+
+from tenure.adapters.redis import faults
+from tenure.errors import BrokerUnavailable
+
+logger = logging.getLogger("tenure.redis")
+
+#: Pauses between attempts to connect again: first, and at most.
+_FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
+_SETTLE = b"tenure:settle:"
+#: Words on a channel for which nobody waits, before it is left.
+_UNHEARD = 3
+
+
+class Listener:
+    """Those who wait on this loop, and their connection."""
+
+    def __init__(
+        self, connect: Callable[[], Awaitable[Connection]], place: str, on_loss: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`connect` makes a connection with its name on it; `on_loss` is told when it has ended."""
+        self._on_loss = on_loss
+        self._connect = connect
+        self._place = place
+        self._connection: Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._channels: dict[bytes, int] = {}
+        self._waiters: dict[asyncio.Future[bool], frozenset[bytes]] = {}
+        self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
+        self._starting = asyncio.Lock()
+        #: How much was said on each channel.
+        self._heard: dict[bytes, int] = {}
+        #: Answers that are on their way; a loop in virtual time must not go on before they are here.
+        self.pending = 0
+
+    async def start(self) -> None:
+        """Be connected, and stay so."""
+        if self._task is not None:
+            return
+        self.pending += 1
+        try:
+            async with self._starting:
+                if self._task is None:
+                    self._connection = await self._connect()
+                    self._task = asyncio.get_running_loop().create_task(self._run())
+        finally:
+            self.pending -= 1
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self._lose(None)
+
+    async def subscribe(self, channels: Iterable[str]) -> None:
+        """Hear what is said on these channels from now on."""
+        await self.start()
+        new = [channel.encode() for channel in channels if channel.encode() not in self._channels]
+        if new:
+            await self._say([b"SUBSCRIBE", *new], [b"subscribe " + channel for channel in new])
+            self._channels.update(dict.fromkeys(new, 0))
+
+    async def settle(self, publish: Callable[[str], Awaitable[int]]) -> None:
+        """Return when everything that was said before has been heard. A loop in virtual time would not wait for it."""
+        if self._connection is None or not self._channels:
+            return
+        channel = f"{_SETTLE.decode()}{id(self)}"
+        self.pending += 1
+        try:
+            await self.subscribe([channel])
+            before = self._heard.get(channel.encode(), 0)
+            count = await publish(channel)
+            while self._heard.get(channel.encode(), 0) < before + count:
+                waiter = self.enter([channel])
+                try:
+                    if not await waiter:
+                        return
+                finally:
+                    self.leave(waiter)
+        except BrokerUnavailable:
+            return  # whoever waits hears of that by itself
+        finally:
+            self.pending -= 1
+
+    def enter(self, channels: Iterable[str]) -> "asyncio.Future[bool]":
+        """Wait for a word on one of these channels. False: the connection is gone."""
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiters[waiter] = frozenset(channel.encode() for channel in channels)
+        return waiter
+
+    def leave(self, waiter: "asyncio.Future[bool]") -> None:
+        """Wait no longer."""
+        self._waiters.pop(waiter, None)
+        waiter.cancel()
+
+    async def _say(self, command: list[bytes], answers: list[bytes]) -> None:
+        connection = self._connection
+        if connection is None:
+            raise faults.away(self._place, None, sent=False)
+        futures = [asyncio.get_running_loop().create_future() for _ in answers]
+        for answer, future in zip(answers, futures, strict=True):
+            self._answers.setdefault(answer, []).append(future)
+        self.pending += 1
+        try:
+            await connection.send_packed_command(connection.pack_command(*command), check_health=False)
+            await asyncio.gather(*futures)
+        except (OSError, RedisError) as error:
+            raise faults.away(self._place, error, sent=False) from error
+        finally:
+            self.pending -= 1
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._read()
+            except (OSError, RedisError) as error:
+                await self._lose(error)
+                await self._on_loss()
+            await self._connect_again()
+
+    async def _read(self) -> None:
+        while self._connection is not None:
+            self._hear(await self._connection.read_response(disable_decoding=True))
+
+    def _hear(self, words: Any) -> None:
+        kind, channel = words[0], words[1]
+        if kind == b"message":
+            self._heard[channel] = self._heard.get(channel, 0) + 1
+            self._wake(channel)
+            return
+        waiting = self._answers.get(kind + b" " + channel, [])
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+        waiting.clear()
+
+    def _wake(self, channel: bytes) -> None:
+        heard = False
+        for waiter, channels in self._waiters.items():
+            if channel in channels and not waiter.done():
+                waiter.set_result(True)
+                heard = True
+        if channel in self._channels and not channel.startswith(_SETTLE):
+            self._channels[channel] = 0 if heard else self._channels[channel] + 1
+            if self._channels[channel] >= _UNHEARD and self._connection is not None:
+                # A busy worker needs no telling. Whoever waits next asks for it again.
+                del self._channels[channel]
+                asyncio.get_running_loop().create_task(self._unsubscribe(channel))
+
+    async def _unsubscribe(self, channel: bytes) -> None:
+        with contextlib.suppress(BrokerUnavailable):
+            await self._say([b"UNSUBSCRIBE", channel], [b"unsubscribe " + channel])
+
+    async def _lose(self, error: BaseException | None) -> None:
+        connection, self._connection = self._connection, None
+        self._channels.clear()
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(False)
+        for futures in self._answers.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(faults.away(self._place, error, sent=False))
+        self._answers.clear()
+        if connection is not None:
+            with contextlib.suppress(OSError, RedisError):
+                await connection.disconnect(nowait=True)
+
+    async def _connect_again(self) -> None:
+        pause = _FIRST_PAUSE
+        while self._connection is None:
+            try:
+                self._connection = await self._connect()
+            except BrokerUnavailable as error:
+                logger.debug("listening failed: %s", error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)

@@ -1,0 +1,99 @@
+-- What every script begins with: names, time, and commands over many values.
+--
+-- KEYS: the prefix of each queue, then G, the prefix of what belongs to no queue. All keys of a queue begin with its
+-- prefix, which carries its hash tag, so one prefix stands for all of them.
+-- ARGV: the time in microseconds (empty: Redis's own), wall time as JSON, the keep window in microseconds; then the rest.
+--
+-- A queue is made of
+--   meta     hash: t, o (time), f (fence), n (place), p (priorities in use), c<p> (cursors), bk, bn (oldest and newest bucket)
+--   s<p>     stream of one priority: id and envelope; the entry's number is the message's place
+--   b<p>     zset place -> id: what came back, or fell due; lent before the stream
+--   z        zset due -> id: delayed
+--   m        hash id -> record "<p><place>|<sent_at>|<task>"; an x before it: there is more in x:<id>
+--   l, d     hash id -> fence, zset deadline -> id: what is lent. d is the truth for sweeps
+--   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it
+--   dead     zset place -> id
+--   done:<i> hash id -> record of what is finished, in buckets of time that are dropped as a whole
+--   x:<id>   hash: counters d a c l, reason r, envelope e, key k, unique u, lease s, max attempts ma, notes pg cp, ...
+--   h:<id>   list: the last endings
+--   k:<scope>, u:<scope>   who has a key; who waits under a `unique`
+local call, fmt, sub, match, find = redis.call, string.format, string.sub, string.match, string.find
+local G, GIVEN, WALL, KEEP = KEYS[#KEYS], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local PIECE, HISTORY, BUCKETS = 1000, 20, 4
+
+local function num(n) return fmt('%.0f', n) end
+
+local RAW
+
+-- Microseconds by Redis's own clock, which stands still while a script runs.
+local function raw_time()
+  if not RAW then
+    local t = call('TIME')
+    RAW = t[1] * 1000000 + t[2]
+  end
+  return RAW
+end
+
+-- Microseconds that never go back: where Redis's clock does, the difference is kept as an offset.
+-- `last`: the fields t and o of meta, for whoever has read them already.
+local function time_of(P, writes, last)
+  if GIVEN ~= '' then return tonumber(GIVEN) end
+  local raw = raw_time()
+  last = last or call('HMGET', P .. 'meta', 't', 'o')
+  local t, o = tonumber(last[1]) or 0, tonumber(last[2]) or 0
+  if raw < t then
+    if writes then call('HSET', P .. 'meta', 't', num(raw), 'o', num(o + t - raw)) end
+    return t + o
+  end
+  if writes and raw - t > 10000 then call('HSET', P .. 'meta', 't', num(raw)) end
+  return raw + o
+end
+
+-- One command for many values; Lua cannot pass on more than some thousands at once.
+local function many(command, key, values)
+  local n = #values
+  if n == 0 then return end
+  if n <= PIECE then return call(command, key, unpack(values)) end
+  for i = 1, n, PIECE do call(command, key, unpack(values, i, math.min(i + PIECE - 1, n))) end
+end
+
+local function fetch(key, fields)
+  local n = #fields
+  if n == 0 then return {} end
+  if n <= PIECE then return call('HMGET', key, unpack(fields)) end
+  local all = {}
+  for i = 1, n, PIECE do
+    local piece = call('HMGET', key, unpack(fields, i, math.min(i + PIECE - 1, n)))
+    for j = 1, #piece do all[#all + 1] = piece[j] end
+  end
+  return all
+end
+
+-- Mark, priority and place of a record. nil: it is none.
+local function read(record)
+  if not record then return nil end
+  return match(record, '^(x?)(%d)(%d+)|')
+end
+
+local function bucket_at(now) return math.floor(now / (KEEP / BUCKETS)) end
+
+-- The finished among `ids`: id -> record, or nil if there are none. `range`: the numbers of the oldest and the newest
+-- bucket, fields bk and bn of meta.
+local function finished(P, now, ids, range)
+  range = range or call('HMGET', P .. 'meta', 'bk', 'bn')
+  local oldest, newest = tonumber(range[1] or ''), tonumber(range[2] or '')
+  if not oldest or not newest then return nil end
+  local found
+  for i = newest, math.max(oldest, bucket_at(now) - BUCKETS), -1 do
+    local records = fetch(P .. 'done:' .. i, ids)
+    for n = 1, #ids do
+      if records[n] then
+        found = found or {}
+        found[ids[n]] = found[ids[n]] or records[n]
+      end
+    end
+  end
+  return found
+end
+
+local function is_banned(owner) return call('ZSCORE', G .. 'ban', owner) and true or false end

@@ -1,0 +1,17 @@
+-- How much lies in a queue: ready, delayed, leased, dead, and when the oldest ready one was sent.
+local P = KEYS[1]
+local leased, delayed, dead = call('HLEN', P .. 'l'), call('ZCARD', P .. 'z'), call('ZCARD', P .. 'dead')
+local ready = math.max(0, call('HLEN', P .. 'm') - leased - delayed - dead)
+local oldest, sent = nil, ''
+local levels = ready > 0 and call('HGET', P .. 'meta', 'p') or ''
+for level in levels:gmatch('.') do
+  local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
+  local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+  local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
+  local heads = {{tonumber(first[2]), first[1]}, entry and {tonumber(match(entry[1], '^%d+')), entry[2][2]} or {}}
+  for _, head in ipairs(heads) do
+    local record = head[1] and (not oldest or head[1] < oldest) and call('HGET', P .. 'm', head[2])
+    if record then oldest, sent = head[1], match(record, '|([^|]*)|') or '' end
+  end
+end
+return {ready, delayed, leased, dead, sent}

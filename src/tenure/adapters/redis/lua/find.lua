@@ -1,0 +1,40 @@
+-- Everything about messages. ARGV: ids. For each: false, or state, record, time left, fence, owner, envelope, details, history,
+-- finished record.
+local P = KEYS[1]
+local now = time_of(P, false)
+local answers, unknown = {}, {}
+for at = 4, #ARGV do
+  local id = ARGV[at]
+  local record, answer = call('HGET', P .. 'm', id), false
+  local mark, level, place = read(record)
+  if level then
+    local fence, state, left, owner = call('HGET', P .. 'l', id), 'ready', '', ''
+    if fence then
+      local deadline = tonumber(call('ZSCORE', P .. 'd', id) or '')
+      state, left, owner = 'leased', deadline and num(deadline - now) or '', owner_of(P, fence) or ''
+    else
+      local due = tonumber(call('ZSCORE', P .. 'z', id) or '')
+      if due then
+        state, left = 'delayed', num(due - now)
+      elseif call('ZSCORE', P .. 'dead', id) then
+        state = 'dead'
+      end
+    end
+    answer = {state, record, left, fence or '', owner, raw_of(P, id, level, place),
+      mark == 'x' and call('HGETALL', P .. 'x:' .. id) or {}, call('LRANGE', P .. 'h:' .. id, 0, -1)}
+  else
+    unknown[#unknown + 1] = id
+  end
+  answers[#answers + 1] = answer
+end
+local old = #unknown > 0 and finished(P, now, unknown)
+if old then
+  for n = 1, #answers do
+    local id = ARGV[n + 3]
+    if not answers[n] and old[id] then
+      answers[n] = {'finished', old[id], '', '', '', '', call('HGETALL', P .. 'x:' .. id),
+        call('LRANGE', P .. 'h:' .. id, 0, -1)}
+    end
+  end
+end
+return answers

@@ -1,0 +1,29 @@
+-- What an owner holds here. ARGV: owner, request or '*'. Returns for each id, envelope, fence, seconds, time left, counters.
+local P, owner, request = KEYS[1], ARGV[4], ARGV[5]
+local now = time_of(P, false)
+local mine, loans = {}, call('HGETALL', P .. 'loan')
+for i = 1, #loans, 2 do
+  local seconds, who, asked = read_loan(loans[i + 1])
+  if who == owner and (request == '*' or asked == sub(request, 2)) then mine[loans[i]] = seconds end
+end
+if not next(mine) then return {} end
+local found, lent = {}, call('HGETALL', P .. 'l')
+for i = 1, #lent, 2 do
+  local id, fence = lent[i], lent[i + 1]
+  local mark, level, place = read(mine[fence] and call('HGET', P .. 'm', id))
+  if level then
+    local deadline, counters = tonumber(call('ZSCORE', P .. 'd', id) or ''), ''
+    if mark == 'x' then
+      local x = call('HMGET', P .. 'x:' .. id, 'd', 'a', 'c', 'l')
+      counters = (x[1] or 0) .. ':' .. (x[2] or 0) .. ':' .. (x[3] or 0) .. ':' .. (x[4] or 0)
+    end
+    found[#found + 1] = {tonumber(place), id, raw_of(P, id, level, place), fence, num(mine[fence]),
+      num((deadline or now + mine[fence]) - now), counters}
+  end
+end
+table.sort(found, function(a, b) return a[1] < b[1] end)
+local reply = {}
+for _, one in ipairs(found) do
+  for n = 2, 7 do reply[#reply + 1] = one[n] end
+end
+return reply

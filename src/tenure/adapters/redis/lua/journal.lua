@@ -1,0 +1,35 @@
+-- The journal: a stream of pages, each numbered by the place of its last event. ARGV: word, then the rest.
+local KEY, word = G .. 'journal', ARGV[4]
+
+if word == 'append' then
+  -- count, newest, oldest, events, most events
+  local count = tonumber(ARGV[5])
+  local last = (tonumber(call('GET', G .. 'journal:n') or '') or 0) + count
+  call('SET', G .. 'journal:n', num(last))
+  local function add()
+    local keep = num(math.max(0, last - tonumber(ARGV[9])))
+    return redis.pcall('XADD', KEY, 'MINID', '~', keep, num(last) .. '-0', 'c', count, 'n', ARGV[6], 'o', ARGV[7], 'j', ARGV[8])
+  end
+  local added = add()
+  if type(added) == 'table' and added.err then
+    -- Somebody put a higher number there by hand: go on behind it.
+    local top = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1]
+    last = math.max(last, tonumber(match(top and top[1] or '0', '^%d+'))) + count
+    call('SET', G .. 'journal:n', num(last))
+    added = add()
+    if type(added) == 'table' and added.err then error(added.err, 0) end
+  end
+  return num(last)
+end
+
+-- Pages after a place, in which `word` stands: from, count, word, not older than.
+local reply, last = {}, ARGV[5]
+for _, page in ipairs(call('XRANGE', KEY, '(' .. ARGV[5], '+', 'COUNT', ARGV[6])) do
+  local fields = page[2]
+  last = page[1]
+  if fields[1] == 'c' and fields[7] == 'j' and tonumber(fields[4]) >= tonumber(ARGV[8])
+    and find(fields[8], ARGV[7], 1, true) then
+    reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = page[1], fields[2], fields[8]
+  end
+end
+return {last, reply}

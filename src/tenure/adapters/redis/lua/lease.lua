@@ -1,0 +1,221 @@
+-- Lend from one queue or several. ARGV: owner, request, want, seconds, least and most seconds (microseconds all),
+-- how many were lent from each queue before, then task and seconds of those that differ.
+-- Returns -1 for a banned owner; else for each loan: number of the queue, fence, seconds, ids, envelopes, and place and
+-- counters of those that are not lent for the first time.
+local OWNER, REQUEST, SECONDS, LEAST, MOST = ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local FAIRNESS = 10
+local by_task
+for i = 10 + #KEYS - 1, #ARGV, 2 do
+  by_task = by_task or {}
+  by_task[ARGV[i]] = tonumber(ARGV[i + 1])
+end
+
+local function promote(P, now)
+  local due = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'LIMIT', 0, PIECE)
+  if #due == 0 then return end
+  local records = fetch(P .. 'm', due)
+  for n, id in ipairs(due) do
+    local _, level, place = read(records[n])
+    if level then call('ZADD', P .. 'b' .. level, place, id) end
+  end
+  many('ZREM', P .. 'z', due)
+end
+
+-- Those that came back, or fell due.
+local function take_back(P, level, want, taken, raws, found)
+  local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
+  if #ids == 0 then return end
+  local records = fetch(P .. 'm', ids)
+  for n, id in ipairs(ids) do
+    local _, own, place = read(records[n])
+    if own then
+      taken[#taken + 1] = id
+      raws[#taken], found[#taken] = raw_of(P, id, own, place), records[n]
+    elseif records[n] then
+      set_aside(P, id, level, num(raw_time()), records[n], 'its record cannot be read')
+    end
+  end
+  many('ZREM', P .. 'b' .. level, ids)
+end
+
+local function read_new(P, level, want)
+  local key = P .. 's' .. level
+  local command = {'XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>'}
+  local reply = redis.pcall(unpack(command))
+  if reply and reply.err then
+    if not find(reply.err, 'NOGROUP', 1, true) then error(reply.err, 0) end
+    call('XGROUP', 'CREATE', key, 'tenure', call('HGET', P .. 'meta', 'c' .. level) or '0', 'MKSTREAM')
+    reply = call(unpack(command))
+  end
+  return reply and reply[1] and reply[1][2] or {}
+end
+
+-- An entry that is not what its record says, or has none.
+local function refuse(P, level, entry, record)
+  local fields = entry[2] or {}
+  local place, rest = match(entry[1], '^(%d+)-(%d+)$')
+  local id, raw = 'malformed-' .. level .. '-' .. entry[1], cjson.encode(fields)
+  if fields[1] == 'i' and fields[3] == 'e' then raw = fields[4] end
+  if fields[1] == 'i' and not read(record) and rest == '0' then
+    id = fields[2]
+    call('DEL', P .. 'x:' .. id)
+  end
+  call('XDEL', P .. 's' .. level, entry[1])
+  set_aside(P, id, level, place, raw, 'it was not put into the stream by Tenure, or its record is gone')
+end
+
+-- Those that are lent for the first time.
+local function take_new(P, level, want, taken, raws, found)
+  local entries = read_new(P, level, want)
+  if #entries == 0 then return end
+  local ids, count = {}, #entries
+  for n = 1, count do
+    local fields = entries[n][2]
+    ids[n] = fields and #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and fields[2] or ''
+  end
+  local records, size = fetch(P .. 'm', ids), #taken
+  for n = 1, count do
+    local entry, record = entries[n], records[n]
+    local number = level .. sub(entry[1], 1, -3) .. '|'
+    if record and (find(record, number, 1, true) or 9) <= 2 and sub(entry[1], -2) == '-0' then
+      size = size + 1
+      taken[size], raws[size], found[size] = ids[n], entry[2][4], record
+    else
+      refuse(P, level, entry, record)
+    end
+  end
+  call('HSET', P .. 'meta', 'c' .. level, entries[#entries][1])
+end
+
+local function take(P, level, want, taken, raws, found)
+  local goal = #taken + want
+  take_back(P, level, want, taken, raws, found)
+  if #taken < goal then take_new(P, level, goal - #taken, taken, raws, found) end
+end
+
+-- The priority below `top` whose next message came first.
+local function oldest_below(P, levels, top)
+  local oldest, chosen
+  for level in levels:gmatch('.') do
+    if level < top then
+      local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
+      local place = tonumber(first[2])
+      local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+      local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
+      local other = entry and tonumber(match(entry[1], '^%d+'))
+      if other and (not place or other < place) then place = other end
+      if place and (not oldest or place < oldest) then oldest, chosen = place, level end
+    end
+  end
+  return chosen
+end
+
+-- The highest priority first; but every tenth is the oldest one of a lower priority, if there is one.
+local function choose(P, levels, want, lent)
+  local taken, raws, found = {}, {}, {}
+  if #levels == 1 then
+    take(P, levels, want, taken, raws, found)
+    return taken, raws, found
+  end
+  local turns = math.floor((lent + want) / FAIRNESS) - math.floor(lent / FAIRNESS)
+  local top
+  for level in levels:gmatch('.') do
+    if #taken < want - turns then
+      take(P, level, want - turns - #taken, taken, raws, found)
+      if #taken > 0 then top = top or level end
+    elseif not top and turns > 0 then
+      local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+      if call('ZCARD', P .. 'b' .. level) > 0
+        or #call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1) > 0 then
+        top = level
+      end
+    end
+  end
+  while top and turns > 0 do
+    turns = turns - 1
+    local level, before = oldest_below(P, levels, top), #taken
+    if not level then break end
+    take(P, level, 1, taken, raws, found)
+    if #taken == before then break end
+  end
+  for level in levels:gmatch('.') do
+    if #taken < want then take(P, level, want - #taken, taken, raws, found) end
+  end
+  return taken, raws, found
+end
+
+local function own_seconds(record, own)
+  local seconds = tonumber(own or '') or (by_task and by_task[match(record, '|[^|]*|(.*)$')])
+  return seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
+end
+
+-- What a special message has to say: counters, seconds, envelope. It waits no longer under its `unique`.
+local function details(P, id, record, raw)
+  local key = P .. 'x:' .. id
+  local x = call('HMGET', key, 'a', 'c', 'l', 's', 'u', 'e')
+  local counters = call('HINCRBY', key, 'd', 1) .. ':' .. (x[1] or 0) .. ':' .. (x[2] or 0) .. ':' .. (x[3] or 0)
+  if x[5] then call('ZREM', P .. 'u:' .. x[5], id) end
+  return counters, own_seconds(record, x[4]), x[6] or raw
+end
+
+local function lend(P, number, want, lent, reply)
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p')
+  local levels = meta[4]
+  if not levels then return 0 end
+  local now = time_of(P, false, meta)
+  -- A key of another kind where one of ours should be must be found before anything is changed.
+  call('HLEN', P .. 'm')
+  call('HLEN', P .. 'l')
+  call('ZCARD', P .. 'd')
+  call('HLEN', P .. 'loan')
+  call('HLEN', P .. 'n')
+  promote(P, now)
+  local ids, raws, records = choose(P, levels, want, lent)
+  local count = #ids
+  if count == 0 then return 0 end
+  time_of(P, true, meta)
+  local fence = math.max((tonumber(meta[3] or '') or 0) + 1, now)
+  local loans, order, marks, deadlines, size = {}, {}, {}, {}, 0
+  for n = 1, count do
+    local id, raw, record, counters, seconds = ids[n], raws[n], records[n], '', SECONDS
+    if string.byte(record) == 120 then
+      counters, seconds, raw = details(P, id, record, raw)
+    elseif by_task then
+      seconds = own_seconds(record)
+    end
+    local loan = loans[seconds]
+    if not loan then
+      loan = {fence = num(fence), seconds = num(seconds), deadline = num(now + seconds), size = 0, ids = {}, raws = {}, counters = {}}
+      loans[seconds] = loan
+      order[#order + 1] = loan
+      fence = fence + 1
+    end
+    local own = loan.size + 1
+    loan.size = own
+    loan.ids[own], loan.raws[own] = id, raw
+    if counters ~= '' then
+      local told = loan.counters
+      told[#told + 1], told[#told + 2] = own - 1, counters
+    end
+    marks[size + 1], marks[size + 2] = id, loan.fence
+    deadlines[size + 1], deadlines[size + 2] = loan.deadline, id
+    size = size + 2
+  end
+  local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST
+  for _, loan in ipairs(order) do
+    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
+    call('HSET', P .. 'n', loan.fence, loan.size)
+    reply[#reply + 1] = {number, loan.fence, loan.seconds, loan.ids, loan.raws, loan.counters}
+  end
+  many('HSET', P .. 'l', marks)
+  many('ZADD', P .. 'd', deadlines)
+  call('HSET', P .. 'meta', 'f', num(fence - 1))
+  return count
+end
+
+if is_banned(OWNER) then return -1 end
+local left, reply = tonumber(ARGV[6]), {}
+for i = 1, #KEYS - 1 do
+  if left > 0 then left = left - lend(KEYS[i], i - 1, left, tonumber(ARGV[9 + i]), reply) end
+end
+return reply

@@ -1,0 +1,95 @@
+-- The ledger. ARGV: word, then entries.
+local P, word = KEYS[1], ARGV[4]
+local now = time_of(P, true)
+
+local function is_cancelled(id)
+  if call('HEXISTS', P .. 'm', id) == 1 then return false end
+  local old = finished(P, now, {id})
+  return old and sub(old[id] or '', 1, 1) == 'X'
+end
+
+-- scope, id, owner, seconds, digest. Answers: fence (go ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id.
+local function claim()
+  local answers, fence, banned = {}, nil, {}
+  for at = 5, #ARGV, 5 do
+    if is_banned(ARGV[at + 2]) then return -1 end
+  end
+  for at = 5, #ARGV, 5 do
+    local scope, id, owner, seconds, digest = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
+    local key = P .. 'k:' .. scope
+    local c = call('HMGET', key, 'id', 'g', 's', 'o', 'u', 'r', 'h')
+    local answer
+    if c[1] and c[2] ~= digest then
+      answer = {'c', c[1]}
+    elseif c[3] == 'done' then
+      answer = {'d', c[6] or '', c[7] or ''}
+    elseif c[3] == 'running' and tonumber(c[5]) >= now and not is_banned(c[4]) then
+      answer = {'r', c[4], num(tonumber(c[5]) - now)}
+    else
+      if not fence then
+        fence = num(math.max((tonumber(call('HGET', P .. 'meta', 'f') or '') or 0) + 1, now))
+        call('HSET', P .. 'meta', 'f', fence)
+      end
+      answer = {'f', fence}
+      -- One that was cancelled since it was lent takes the key from nobody.
+      if not is_cancelled(id) then
+        call('HSET', key, 'id', id, 'g', digest, 's', 'running', 'o', owner, 'f', fence, 'u', num(now + seconds))
+        local record = call('HGET', P .. 'm', id)
+        if read(record) then
+          special(P, id, record, call('HEXISTS', P .. 'l', id))
+          call('HSET', P .. 'x:' .. id, 'k', scope)
+        else
+          -- Its message is elsewhere: nothing here would ever forget it.
+          call('EXPIRE', key, 2 * seconds_of(math.max(KEEP, seconds)))
+        end
+      end
+    end
+    answers[#answers + 1] = answer
+  end
+  return answers
+end
+
+-- scope, owner, fence, id, and what else the word needs.
+local function each(width, act)
+  local answers = {}
+  for at = 5, #ARGV, width do
+    local key = P .. 'k:' .. ARGV[at]
+    local c = call('HMGET', key, 's', 'o', 'f')
+    local mine = c[2] == ARGV[at + 1] and c[3] == ARGV[at + 2]
+    answers[#answers + 1] = act(key, c[1], mine, at) and 1 or 0
+  end
+  return answers
+end
+
+if word == 'claim' then return claim() end
+if word == 'renew' then
+  return each(5, function(key, state, mine, at)
+    if not mine or state ~= 'running' or is_banned(ARGV[at + 1]) then return false end
+    call('HSET', key, 'u', num(now + tonumber(ARGV[at + 4])))
+    if call('TTL', key) > 0 then call('EXPIRE', key, 2 * seconds_of(math.max(KEEP, tonumber(ARGV[at + 4])))) end
+    return true
+  end)
+end
+if word == 'release' then
+  return each(4, function(key, state, mine, at)
+    if not state then return not is_cancelled(ARGV[at + 3]) end
+    if mine and state == 'running' then
+      call('HSET', key, 's', 'sent')
+      state = 'sent'
+    end
+    return mine and state == 'sent'
+  end)
+end
+if word == 'seal' then
+  return each(6, function(key, state, mine, at)
+    if mine and state == 'running' and not is_banned(ARGV[at + 1]) then
+      call('HSET', key, 's', 'done', 'r', ARGV[at + 4])
+      if ARGV[at + 5] ~= '' then call('HSET', key, 'h', ARGV[at + 5]) end
+      call('EXPIRE', key, seconds_of(KEEP))
+      state = 'done'
+    end
+    return mine and state == 'done'
+  end)
+end
+for at = 5, #ARGV do call('DEL', P .. 'k:' .. ARGV[at]) end
+return 1

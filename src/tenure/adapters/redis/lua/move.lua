@@ -1,0 +1,123 @@
+-- Messages change their state. The common steps of everything but the usual lease and the usual ack.
+
+-- From here on there is more to tell of it than its record says.
+local function special(P, id, record, deliveries)
+  if sub(record, 1, 1) == 'x' then return record end
+  record = 'x' .. record
+  call('HSET', P .. 'm', id, record)
+  if deliveries > 0 then call('HSET', P .. 'x:' .. id, 'd', deliveries) end
+  return record
+end
+
+local function unlend(P, id, fence)
+  call('HDEL', P .. 'l', id)
+  call('ZREM', P .. 'd', id)
+  if call('HINCRBY', P .. 'n', fence, -1) <= 0 then
+    call('HDEL', P .. 'n', fence)
+    call('HDEL', P .. 'loan', fence)
+  end
+end
+
+-- Seconds, owner and request of a loan.
+local function read_loan(text)
+  if not text then return nil end
+  local seconds, length, rest = match(text, '^(%d+)|(%d+)|(.*)$')
+  if not seconds then return nil end
+  return tonumber(seconds), sub(rest, 1, length), sub(rest, length + 1)
+end
+
+local function owner_of(P, fence)
+  local _, owner = read_loan(call('HGET', P .. 'loan', fence))
+  return owner
+end
+
+local function ending(how, owner, reason)
+  local text = '{"at":' .. WALL .. ',"how":"' .. how .. '"'
+  if owner then text = text .. ',"owner":' .. cjson.encode(owner) end
+  if reason then text = text .. ',"reason":' .. reason end
+  return text .. '}'
+end
+
+local function remember(P, id, text)
+  call('RPUSH', P .. 'h:' .. id, text)
+  call('LTRIM', P .. 'h:' .. id, -HISTORY, -1)
+end
+
+local function seconds_of(micros) return math.max(1, math.ceil(micros / 1000000)) end
+
+-- What becomes of the claim on a message: 'release' (others may run it), 'free' (the key may be sent again), 'finish'.
+local function end_claim(P, id, scope, how, result)
+  if not scope then return end
+  local key = P .. 'k:' .. scope
+  local claim = call('HMGET', key, 'id', 's')
+  if claim[1] ~= id or claim[2] == 'done' then return end
+  if how == 'free' then
+    call('DEL', key)
+  elseif how == 'finish' then
+    call('HSET', key, 's', 'done', 'r', result)
+    call('EXPIRE', key, seconds_of(KEEP))
+  elseif claim[2] == 'running' then
+    call('HSET', key, 's', 'sent')
+  end
+end
+
+-- Where it waits: for its time, or for whoever leases next.
+local function let_wait(P, id, level, place, due, unique)
+  if due then
+    call('ZADD', P .. 'z', num(due), id)
+  else
+    call('ZADD', P .. 'b' .. level, place, id)
+  end
+  if unique then call('ZADD', P .. 'u:' .. unique, place, id) end
+end
+
+-- The envelope, wherever it is.
+local function raw_of(P, id, level, place)
+  local raw = call('HGET', P .. 'x:' .. id, 'e')
+  if raw then return raw end
+  local entry = call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0')[1]
+  local fields = entry and entry[2]
+  if fields and fields[1] == 'i' and fields[3] == 'e' then return fields[4] end
+  return fields and cjson.encode(fields) or ''
+end
+
+-- To the dead letters, whole. Its lease, if it had one, has ended already.
+local function bury(P, id, record, reason)
+  local _, level, place = read(record)
+  local raw = raw_of(P, id, level, place)
+  call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
+  call('XDEL', P .. 's' .. level, place .. '-0')
+  call('ZADD', P .. 'dead', place, id)
+  end_claim(P, id, call('HGET', P .. 'x:' .. id, 'k'), 'free')
+end
+
+local function keep_finished(P, now, rows)
+  local i = bucket_at(now)
+  local key = P .. 'done:' .. i
+  many('HSET', key, rows)
+  if call('HGET', P .. 'meta', 'bn') ~= tostring(i) then
+    call('HSETNX', P .. 'meta', 'bk', i)
+    call('HSET', P .. 'meta', 'bn', i)
+    call('EXPIRE', key, 2 * seconds_of(KEEP))
+  end
+end
+
+local function as_finished(state, record, result)
+  return state .. #record .. ':' .. record .. WALL .. ':' .. result
+end
+
+-- Details of a special message that is finished are kept as long as its record.
+local function outlive(P, id)
+  call('HDEL', P .. 'x:' .. id, 'e', 'pg', 'cp', 'u', 'f')
+  call('EXPIRE', P .. 'x:' .. id, seconds_of(KEEP))
+  call('EXPIRE', P .. 'h:' .. id, seconds_of(KEEP))
+end
+
+-- Something that is none of ours: it lies with the dead letters, with its raw bytes.
+local function set_aside(P, id, level, place, raw, why)
+  local reason = cjson.encode({code = 'malformed_entry', text = why})
+  call('HSET', P .. 'm', id, 'x' .. level .. place .. '|0|')
+  call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
+  call('RPUSH', P .. 'h:' .. id, ending('dead', nil, reason))
+  call('ZADD', P .. 'dead', place, id)
+end

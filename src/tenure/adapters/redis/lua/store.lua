@@ -1,0 +1,132 @@
+-- Messages come in, once each. Used by send, and by ack for hand-offs.
+--
+-- An entry is: kind (the priority; with an x before it, extras follow), id, the rest of its record, envelope, [extras].
+-- Answers: '' stored; '=' its id is known; '=<id>' that message stands for it; '!<id>' its key is that message's.
+
+-- Once there is a stream, it has a group, so that other tools can see how far lending is.
+local function use_level(P, level, levels)
+  if find(levels, level, 1, true) then return levels end
+  call('XGROUP', 'CREATE', P .. 's' .. level, 'tenure', '0', 'MKSTREAM')
+  local all = {}
+  for one in (levels .. level):gmatch('.') do all[#all + 1] = one end
+  table.sort(all, function(a, b) return a > b end)
+  levels = table.concat(all)
+  call('HSET', P .. 'meta', 'p', levels)
+  return levels
+end
+
+-- Its entry's number is its place. Somebody may have put a higher number there by hand: then it goes the other way.
+local function put(P, level, place, id, raw)
+  local added = redis.pcall('XADD', P .. 's' .. level, place .. '-0', 'i', id, 'e', raw)
+  if type(added) ~= 'table' or not added.err then return true end
+  call('HSET', P .. 'x:' .. id, 'e', raw)
+  call('ZADD', P .. 'b' .. level, place, id)
+  return false
+end
+
+local function stands_in(P, x)
+  for _, id in ipairs(call('ZRANGE', P .. 'u:' .. x.u, 0, -1)) do
+    local record = call('HGET', P .. 'm', id)
+    local sent = record and tonumber(match(record, '|([^|]*)|'))
+    local until_ = tonumber(call('HGET', P .. 'x:' .. id, 'ex') or '') or math.huge
+    if sent and (not x.w or sent >= x.w) and until_ >= (x.ex or math.huge) then return id end
+  end
+end
+
+-- Refused, and nobody is there to be told: it lies with the dead letters, where people look.
+local function bury_new(P, level, place, id, tail, raw, reason)
+  call('HSET', P .. 'm', id, 'x' .. level .. place .. tail)
+  call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
+  call('RPUSH', P .. 'h:' .. id, '{"at":' .. WALL .. ',"how":"dead","reason":' .. reason .. '}')
+  call('ZADD', P .. 'dead', place, id)
+end
+
+local function store_special(P, now, place, a, lenient)
+  local level, id, tail, raw, x = sub(ARGV[a], 2), ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], cjson.decode(ARGV[a + 4])
+  if x.r then
+    bury_new(P, level, place, id, tail, raw, x.r)
+    return ''
+  end
+  if x.k then
+    local holder = call('HMGET', P .. 'k:' .. x.k, 'id', 'g')
+    if holder[1] and holder[2] == x.g then return '=' .. holder[1] end
+    if holder[1] and not lenient then return '!' .. holder[1] end
+    if holder[1] then
+      local text = 'its key was sent before with another payload, by message ' .. holder[1]
+      bury_new(P, level, place, id, tail, raw, cjson.encode({code = 'key_conflict', text = text}))
+      return ''
+    end
+  end
+  if x.u then
+    local other = stands_in(P, x)
+    if other then return '=' .. other end
+  end
+  local fields = {}
+  for _, name in ipairs({'k', 'g', 'u', 's', 'ma', 'ex'}) do
+    if x[name] then
+      fields[#fields + 1] = name
+      fields[#fields + 1] = type(x[name]) == 'number' and fmt('%.17g', x[name]) or x[name]
+    end
+  end
+  many('HSET', P .. 'x:' .. id, fields)
+  call('HSET', P .. 'm', id, 'x' .. level .. place .. tail)
+  if x.k then call('HSET', P .. 'k:' .. x.k, 'id', id, 'g', x.g, 's', 'sent') end
+  if x.u then call('ZADD', P .. 'u:' .. x.u, place, id) end
+  if x.d then
+    call('HSET', P .. 'x:' .. id, 'e', raw)
+    call('ZADD', P .. 'z', num(now + x.d), id)
+  else
+    put(P, level, place, id, raw)
+  end
+  return ''
+end
+
+-- Store `count` entries that begin at ARGV[at]. Returns the answers, whether all are '', and the place after them.
+local function store(P, at, count, lenient)
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn')
+  local now = time_of(P, true, meta)
+  local places, ids, specials = {}, {}, false
+  for n = 1, count do
+    places[n], ids[n] = at, ARGV[at + 1]
+    if #ARGV[at] == 1 then
+      at = at + 4
+    else
+      at = at + 5
+      specials = true
+    end
+  end
+  local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6]})
+  -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
+  local place, levels = math.max(tonumber(meta[3] or '') or 0, raw_time()), meta[4] or ''
+  if specials then
+    -- A key of another kind where one of ours should be must be found before anything is changed.
+    call('ZCARD', P .. 'z')
+    call('ZCARD', P .. 'dead')
+  end
+  call('HSET', P .. 'meta', 'n', num(place + count))
+  local new, rows, answers, all_new = {}, {}, {}, true
+  for n = 1, count do
+    local a, id = places[n], ids[n]
+    local answer = '='
+    if not (known[n] or new[id] or (old and old[id])) then
+      local kind = ARGV[a]
+      place = place + 1
+      levels = use_level(P, sub(kind, -1), levels)
+      if #kind > 1 then
+        answer = store_special(P, now, num(place), a, lenient)
+      else
+        local number = num(place)
+        local is_there = put(P, kind, number, id, ARGV[a + 3])
+        rows[#rows + 1] = id
+        rows[#rows + 1] = (is_there and '' or 'x') .. kind .. number .. ARGV[a + 2]
+        answer = ''
+      end
+      if answer == '' then new[id] = true end
+    end
+    answers[n] = answer
+    all_new = all_new and answer == ''
+  end
+  many('HSET', P .. 'm', rows)
+  if next(new) then call('PUBLISH', P .. 'wake', '') end
+  return answers, all_new, at
+end

@@ -1,0 +1,56 @@
+"""Names of keys.
+
+All keys of a queue carry the same hash tag, so that a cluster keeps them on one server, and begin with the queue's
+prefix; what belongs to no queue has a tag of its own. A queue may have any name: what would end the tag is escaped.
+"""
+
+from urllib.parse import quote
+
+from tenure.claim import Scope
+
+#: In the place of a queue's name; no queue is called so, because such a name is escaped.
+_NO_QUEUE = "%"
+
+
+class Names:
+    """The names under one prefix."""
+
+    def __init__(self, prefix: str, *, is_cluster: bool) -> None:
+        """`prefix` is the first part of every key."""
+        self._prefix = prefix
+        self._is_cluster = is_cluster
+        self._queues: dict[str, str] = {}
+        #: The prefix of what belongs to no queue.
+        self.common = f"{prefix}:{{{_NO_QUEUE}}}:"
+        self.queues = f"{self.common}queues"
+
+    def queue(self, queue: str) -> str:
+        """The prefix of a queue's keys."""
+        found = self._queues.get(queue)
+        if found is None:
+            found = self._queues[queue] = f"{self._prefix}:{{{quote(queue, safe=_PLAIN)}}}:"
+        return found
+
+    def beside(self, queue: str) -> str:
+        """Where a queue's scripts find what belongs to no queue.
+
+        In a cluster a script reaches only keys of its own slot, so each queue has its copy.
+        """
+        return f"{self.queue(queue)}all:" if self._is_cluster else self.common
+
+    def wake(self, queue: str) -> str:
+        """The channel on which is told that something may be leased."""
+        return f"{self.queue(queue)}wake"
+
+
+_PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`|~"
+
+
+def scope_text(scope: Scope) -> str:
+    """A scope as one word that no other scope of its queue shares."""
+    return f"{len(scope.task)}:{scope.task}:{scope.generation}:{scope.key}"
+
+
+def unique_text(task: str, unique: str) -> str:
+    """Likewise for what may wait only once."""
+    return f"{len(task)}:{task}:{unique}"

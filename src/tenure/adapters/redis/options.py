@@ -1,0 +1,144 @@
+"""How a server is used: what a URL says before and after its `?`.
+
+    redis://user:password@host:6379/0          one server; rediss:// with TLS
+    redis+sentinel://host:26379,other/service  the master of a service that Sentinels watch
+    redis+cluster://host:7000,other:7001       a cluster
+
+Read here, used by `link.py` and `store.py`.
+"""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote
+
+import msgspec
+
+from tenure.errors import BadURL
+
+_PORTS = {"redis": 6379, "rediss": 6379, "redis+sentinel": 26379, "redis+cluster": 6379}
+#: What a URL may say after its `?`, and what is taken.
+_TAKEN = {
+    "keep_seconds": "a number of seconds above 0",
+    "body_limit": "a number of bytes above 0",
+    "durability": "none or replicated",
+    "prefix": "letters, digits and : . - _ (no braces)",
+    "timeout_seconds": "a number of seconds above 0",
+    "tls": "yes or no",
+    "ca_file": "the path of a file with certificates",
+    "sentinel_password": "the password of the Sentinels",
+    "db": "the number of a database",
+}
+_NUMBERS = frozenset({"keep_seconds", "body_limit", "timeout_seconds"})
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How the server is reached and used."""
+
+    #: one, sentinel or cluster.
+    kind: str = "one"
+    hosts: tuple[tuple[str, int], ...]
+    username: str | None = None
+    password: str | None = None
+    db: int = 0
+    #: The name that Sentinels know the master by.
+    service: str = ""
+    sentinel_password: str | None = None
+    tls: bool = False
+    ca_file: str | None = None
+    #: The first part of every key.
+    prefix: str = "tenure"
+    #: How long finished messages and done keys are remembered.
+    keep_seconds: float = 7 * 86_400.0
+    body_limit: int = 1 << 20
+    #: replicated: what is acknowledged has reached a replica, once for each batch.
+    durability: str = "none"
+    #: How long to wait for an answer.
+    timeout_seconds: float = 10.0
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people; without the password."""
+        hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
+        return f"Redis at {hosts}" if self.kind == "one" else f"the Redis {self.kind} at {hosts}"
+
+
+def read_options(url: str, parts: SplitResult) -> Options:
+    """What `url` says. Raises `BadURL`, and tells a bad value from a name that is not known."""
+    said = _read_query(url, parse_qsl(parts.query, keep_blank_values=True))
+    kind = parts.scheme.partition("+")[2] or "one"
+    path = unquote(parts.path.strip("/"))
+    fields: dict[str, Any] = {"kind": kind, "hosts": _hosts(url, parts), "tls": parts.scheme == "rediss"}
+    login, has_login, _ = parts.netloc.rpartition("@")
+    if has_login:
+        user, _, password = login.partition(":")
+        fields |= {"username": unquote(user) or None, "password": unquote(password) or None}
+    if kind == "sentinel":
+        service, _, db = path.partition("/")
+        fields |= {"service": service, "db": _db(url, db)}
+        if not service:
+            msg = f"{url!r} names no service; write redis+sentinel://host:26379/service. Nothing was opened"
+            raise BadURL(msg)
+    else:
+        fields["db"] = _db(url, path)
+    if kind == "cluster" and fields["db"]:
+        msg = f"{url!r}: a cluster has only database 0; nothing was opened"
+        raise BadURL(msg)
+    return Options(**(fields | said))
+
+
+def _hosts(url: str, parts: SplitResult) -> tuple[tuple[str, int], ...]:
+    hosts = []
+    for one in parts.netloc.rpartition("@")[2].split(","):
+        host, _, port = one.rpartition(":") if ":" in one.rpartition("]")[2] else (one, "", "")
+        number = int(port) if port.isdecimal() else _PORTS[parts.scheme]
+        if (port and not port.isdecimal()) or not 0 < number < 1 << 16:
+            msg = f"{url!r}: {port!r} is not the number of a port; nothing was opened"
+            raise BadURL(msg)
+        hosts.append((host.strip("[]") or "localhost", number))
+    return tuple(hosts)
+
+
+def _db(url: str, text: str) -> int:
+    if text and not text.isdecimal():
+        msg = f"{url!r}: {text!r} is not the number of a database; nothing was opened"
+        raise BadURL(msg)
+    return int(text or 0)
+
+
+def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, value in query:
+        if name not in _TAKEN:
+            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
+            raise BadURL(msg)
+        options[name] = _read(name, value)
+        if options[name] is None:
+            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
+            raise BadURL(msg)
+    return options
+
+
+def _read(name: str, value: str) -> object:
+    """None: it is not a value that is taken."""
+    if name in _NUMBERS:
+        return _number(value, whole=name == "body_limit")
+    match name:
+        case "durability":
+            return value if value in ("none", "replicated") else None
+        case "tls":
+            return {"yes": True, "no": False}.get(value)
+        case "db":
+            return int(value) if value.isdecimal() else None
+        case "prefix":
+            allowed = value.isascii() and all(one.isalnum() or one in ":.-_" for one in value)
+            return value if value and allowed else None
+    return value or None
+
+
+def _number(value: str, *, whole: bool) -> float | None:
+    try:
+        number = int(value) if whole else float(value)
+    except ValueError:
+        return None
+    return number if number > 0 and isfinite(number) else None

@@ -1,0 +1,73 @@
+"""Records: what can be told about a message, while it lives and for a while after.
+
+There is nothing to keep in step: what the broker knows is the record. Progress and checkpoint are written only by the
+holder of the lease.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.redis.finding import find
+from tenure.adapters.redis.script import NOTE
+from tenure.adapters.redis.store import Store
+from tenure.lease import Lease
+from tenure.message import MessageState
+from tenure.record import Progress, Record
+
+_encode = msgspec.json.Encoder().encode
+
+
+class RedisRecords:
+    """Status, progress and checkpoints in the store."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+
+    async def get(self, id: str) -> Record | None:
+        """Everything known about a message."""
+        one = (await find(self._store, [id])).get(id)
+        if one is None:
+            return None
+        return Record(
+            id=id, queue=one.queue, task=one.task, state=one.state, counters=one.counters, owner=one.owner,
+            fence=one.fence, sent_at=one.sent_at, finished_at=one.finished_at,
+            deadline_in=one.left if one.state is MessageState.LEASED else None,
+            due_in=one.left if one.state is MessageState.DELAYED else None,
+            result=one.result, reason=one.reason, progress=one.progress, history=one.history, envelope=one.envelope,
+        )  # fmt: skip
+
+    async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
+        """Write how far handlers are."""
+        return await self._note("pg", [(lease, _encode(progress)) for lease, progress in batch])
+
+    async def checkpoint(self, lease: Lease, data: bytes) -> bool:
+        """Keep what the next run starts from."""
+        (kept,) = await self._note("cp", [(lease, data)])
+        await self._store.replicate()
+        return kept
+
+    async def load_checkpoint(self, id: str) -> bytes | None:
+        """What an earlier run kept."""
+        one = (await find(self._store, [id])).get(id)
+        return None if one is None else one.checkpoint
+
+    async def _note(self, field: str, batch: Sequence[tuple[Lease, bytes]]) -> list[bool]:
+        store = self._store
+        by_queue: dict[str, list[int]] = {}
+        for place, (lease, _) in enumerate(batch):
+            by_queue.setdefault(lease.queue, []).append(place)
+        calls = []
+        for queue, places in by_queue.items():
+            arguments: list[Any] = [field]
+            for place in places:
+                lease, value = batch[place]
+                arguments += (lease.id, lease.fence, lease.owner, value)
+            calls.append(store.call(NOTE, [queue], arguments))
+        kept = [False] * len(batch)
+        for places, answers in zip(by_queue.values(), await store.run_all(calls), strict=True):
+            for place, answer in zip(places, answers, strict=True):
+                kept[place] = bool(answer)
+        return kept

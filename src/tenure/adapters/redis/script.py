@@ -1,0 +1,45 @@
+"""The scripts: every act that decides about messages, for a whole batch, in one step on the server.
+
+They lie in `lua/`, a file for each act and three that several share. A script is called by its digest; a server that
+does not know it, because it was restarted or flushed, gets its text (`link.py`).
+"""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).with_name("lua")
+
+
+class Script(NamedTuple):
+    """The text of a script, and the name that Redis gives it."""
+
+    text: str
+    sha: str
+
+
+def _load(*names: str) -> Script:
+    text = "\n".join((_FOLDER / f"{name}.lua").read_text(encoding="utf-8") for name in names)
+    return Script(text, hashlib.sha1(text.encode()).hexdigest())  # noqa: S324 - how Redis names scripts
+
+
+SEND = _load("base", "store", "send")
+LEASE = _load("base", "move", "lease")
+TOUCH = _load("base", "move", "touch")
+ACK = _load("base", "move", "store", "ack")
+SETTLE = _load("base", "move", "settle")
+SWEEP = _load("base", "move", "sweep")
+JUDGE = _load("base", "judge")
+RETIRE = _load("base", "move", "retire")
+CANCEL = _load("base", "move", "cancel")
+REDRIVE = _load("base", "move", "redrive")
+HELD = _load("base", "move", "held")
+FIND = _load("base", "move", "find")
+LOOK = _load("base", "look")
+DEPTH = _load("base", "depth")
+WAITING = _load("base", "waiting")
+LEDGER = _load("base", "move", "ledger")
+NOTE = _load("base", "move", "note")
+JOURNAL = _load("base", "journal")
+BOARD = _load("base", "board")
+ROSTER = _load("base", "roster")

@@ -1,0 +1,148 @@
+"""Sending: messages made ready for the script that stores them, once each (`lua/store.lua`).
+
+A plain message is four values. What else there is to say of one (a key, a delay, limits of its own) goes along as JSON,
+and only such messages have a hash of their own on the server.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.redis.link import Call
+from tenure.adapters.redis.naming import scope_text, unique_text
+from tenure.adapters.redis.script import SEND
+from tenure.adapters.redis.store import Store, micros
+from tenure.broker import Sent
+from tenure.claim import Scope, digest
+from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
+from tenure.verdict import Reason
+
+_encode = msgspec.json.Encoder().encode
+#: Messages in one run of the script.
+_PIECE = 250
+_LEVELS = [str(level) for level in range(MAX_PRIORITY + 1)]
+
+
+class Parcel(msgspec.Struct):
+    """What goes to one queue in one call."""
+
+    #: Where each entry stands in the batch.
+    places: list[int] = []
+    raws: list[bytes] = []
+
+
+def entry_of(outgoing: Outgoing, raw: bytes, wall: float, refusal: Reason | None = None) -> tuple[Any, ...]:
+    """The values of one message."""
+    message = outgoing.message
+    level = _LEVELS[max(0, min(MAX_PRIORITY, message.priority))]
+    sent_at = message.sent_at or wall
+    tail = f"|{sent_at!r}|{message.task}"
+    if (
+        outgoing.delay_seconds <= 0
+        and message.key is None
+        and message.unique is None
+        and message.overrides is NO_OVERRIDES
+        and refusal is None
+    ):
+        return (level, message.id, tail, raw)
+    extras = _extras(outgoing, sent_at, refusal)
+    if not extras:
+        return (level, message.id, tail, raw)
+    return (f"x{level}", message.id, tail, raw, _encode(extras))
+
+
+def _extras(outgoing: Outgoing, sent_at: float, refusal: Reason | None) -> dict[str, object]:
+    message = outgoing.message
+    extras: dict[str, object] = {}
+    if refusal is not None:
+        return {"r": _encode(refusal).decode()}
+    if outgoing.delay_seconds > 0:
+        extras["d"] = micros(outgoing.delay_seconds)
+    if message.key is not None:
+        extras |= {"k": scope_text(Scope.of(message)), "g": digest(message)}
+    if message.unique is not None:
+        extras["u"] = unique_text(message.task, message.unique)
+        if outgoing.unique_seconds is not None:
+            extras["w"] = sent_at - outgoing.unique_seconds
+        if message.expires_at is not None:
+            extras["ex"] = message.expires_at
+    if message.overrides.lease_seconds is not None:
+        extras["s"] = micros(message.overrides.lease_seconds)
+    if message.overrides.max_attempts is not None:
+        extras["ma"] = message.overrides.max_attempts
+    return extras
+
+
+async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list[Sent]:
+    """Store messages. One answer for each, in order."""
+    answers: list[Sent | None] = [None] * len(batch)
+    parcels: dict[str, Parcel] = {}
+    for place, outgoing in enumerate(batch):
+        message = outgoing.message
+        raw = envelope.encode(message)
+        if len(raw) > body_limit:
+            answers[place] = Sent(message.id, refusal=too_large(len(raw), body_limit))
+            continue
+        parcel = parcels.get(message.queue)
+        if parcel is None:
+            parcel = parcels[message.queue] = Parcel()
+        parcel.places.append(place)
+        parcel.raws.append(raw)
+    pieces = [(queue, piece) for queue, parcel in parcels.items() for piece in _pieces(parcel)]
+    if pieces:
+        await store.make_known(parcels)
+        calls = (_call(store, queue, piece, batch) for queue, piece in pieces)
+        for (_, piece), told in zip(pieces, await store.run_all(calls), strict=True):
+            _tell(piece, [batch[place].message for place in piece.places], told, answers)
+        await store.replicate()
+    return [answer for answer in answers if answer is not None]
+
+
+def _pieces(parcel: Parcel) -> list[Parcel]:
+    """A script holds up everybody else while it runs; and the server stores one piece while the next is written."""
+    if len(parcel.places) <= _PIECE:
+        return [parcel]
+    starts = range(0, len(parcel.places), _PIECE)
+    return [Parcel(parcel.places[start : start + _PIECE], parcel.raws[start : start + _PIECE]) for start in starts]
+
+
+def _call(store: Store, queue: str, parcel: Parcel, batch: Sequence[Outgoing]) -> Call:
+    wall = store.clock.wall()
+    arguments: list[Any] = ["", len(parcel.places)]
+    for place, raw in zip(parcel.places, parcel.raws, strict=True):
+        arguments += entry_of(batch[place], raw, wall)
+    return store.call(SEND, [queue], arguments)
+
+
+def _tell(parcel: Parcel, messages: Sequence[Message], told: Any, answers: list[Sent | None]) -> None:
+    if isinstance(told, int):
+        for place, message in zip(parcel.places, messages, strict=True):
+            answers[place] = Sent(message.id)
+        return
+    for place, message, word in zip(parcel.places, messages, told, strict=True):
+        other = word[1:].decode()
+        if not word:
+            answers[place] = Sent(message.id)
+        elif word[:1] == b"=":
+            answers[place] = Sent(other or message.id, duplicate=True)
+        else:
+            answers[place] = Sent(message.id, refusal=_conflict(message, other))
+
+
+def too_large(size: int, limit: int) -> Reason:
+    """More than the broker takes."""
+    return Reason(
+        "body_too_large",
+        f"the message takes {size} bytes and this broker takes {limit}; it was not stored. "
+        "Keep large data elsewhere and send a reference to it",
+    )
+
+
+def _conflict(message: Message, holder: str) -> Reason:
+    return Reason(
+        "key_conflict",
+        f"the key {message.key!r} was sent before with another payload, by message {holder}; this one was not stored. "
+        "Use a new key for new work",
+    )

@@ -1,0 +1,154 @@
+"""Settling: ack, nack, give back, dead letter, made into the arguments of one script for each queue.
+
+An ack takes its result, its key and its hand-offs along. Hand-offs to queues that the script cannot reach (another
+slot of a cluster) are left in the acked message's slot and sent right after; after a crash the sweep sends them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.redis.outbox import Outbox
+from tenure.adapters.redis.script import ACK, SETTLE
+from tenure.adapters.redis.sending import entry_of, too_large
+from tenure.adapters.redis.store import Store, micros
+from tenure.message import Outgoing
+from tenure.record import Ending
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
+
+T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: int) -> list[Outcome]:
+    """Done."""
+    outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
+    handoffs = {handoff.message.queue for entry in batch for handoff in entry.handoffs}
+    if handoffs:
+        await store.make_known(handoffs)
+    calls, places = [], []
+    for queue, members in _by_queue(batch).items():
+        queues, arguments, order = _ack_arguments(
+            store, queue, [(place, batch[place]) for place in members], body_limit
+        )
+        calls.append(store.call(ACK, queues, arguments))
+        places.append(order)
+    for order, answer in zip(places, await store.run_all(calls), strict=True):
+        for n, place in enumerate(order):
+            outcomes[place] = Outcome.DELETED if isinstance(answer, int) else _STALE[answer[n]] or Outcome.DELETED
+    if handoffs and store.link.is_cluster:
+        await outbox.empty([entry for entry in batch if entry.handoffs])
+    await store.replicate()
+    return outcomes
+
+
+def _ack_arguments(
+    store: Store, queue: str, entries: list[tuple[int, Ack]], body_limit: int
+) -> tuple[list[str], list[Any], list[int]]:
+    """The queues that the script needs, its arguments, and the order of its answers."""
+    loans: dict[tuple[int, str], list[tuple[int, Ack]]] = {}
+    for place, entry in entries:
+        loans.setdefault((entry.lease.fence, entry.lease.owner), []).append((place, entry))
+    queues, order = [queue], list[int]()
+    arguments: list[Any] = [len(loans)]
+    given: list[Any] = []
+    for (fence, owner), members in loans.items():
+        arguments += (fence, owner, len(members))
+        for place, entry in members:
+            arguments += (entry.lease.id, entry.result)
+            order.append(place)
+            if entry.handoffs:
+                given += _handoff_arguments(store, entry.handoffs, queues, len(order), body_limit)
+    return queues, arguments + given, order
+
+
+def _handoff_arguments(
+    store: Store, handoffs: Sequence[Outgoing], queues: list[str], number: int, body_limit: int
+) -> list[Any]:
+    wall = store.clock.wall()
+    arguments: list[Any] = []
+    if store.link.is_cluster:
+        far = [handoff for handoff in handoffs if handoff.message.queue != queues[0]]
+        if far:
+            arguments += (number, 0, _encode(far))
+        handoffs = [handoff for handoff in handoffs if handoff.message.queue == queues[0]]
+    by_queue: dict[str, list[Any]] = {}
+    for handoff in handoffs:
+        raw = envelope.encode(handoff.message)
+        refusal = too_large(len(raw), body_limit) if len(raw) > body_limit else None
+        by_queue.setdefault(handoff.message.queue, []).append(entry_of(handoff, raw, wall, refusal))
+    for queue, entries in by_queue.items():
+        if queue not in queues:
+            queues.append(queue)
+        arguments += (number, queues.index(queue) + 1, len(entries), *[value for entry in entries for value in entry])
+    return arguments
+
+
+async def nack(store: Store, batch: Sequence[Nack]) -> list[Outcome]:
+    """Failed: one attempt used."""
+
+    def failed(entry: Nack) -> tuple[Any, ...]:
+        ending = Ending(store.clock.wall(), "failed", entry.lease.owner, entry.reason)
+        return (max(0, micros(entry.delay_seconds)), 1, _encode(entry.reason), _encode(ending))
+
+    return await _settle(store, batch, "back", failed, Outcome.RETURNED)
+
+
+async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Outcome]:
+    """Not run: nothing used."""
+
+    def unused(entry: GiveBack) -> tuple[Any, ...]:
+        delay = max(0, micros(entry.delay_seconds))
+        if entry.reason is None:
+            return (delay, 0, "", "")
+        ending = Ending(store.clock.wall(), "given_back", entry.lease.owner, entry.reason)
+        return (delay, 0, _encode(entry.reason), _encode(ending))
+
+    return await _settle(store, batch, "back", unused, Outcome.RETURNED)
+
+
+async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Outcome]:
+    """Put aside, raw bytes and all."""
+
+    def dead(entry: DeadLetter) -> tuple[Any, ...]:
+        ending = Ending(store.clock.wall(), "dead", entry.lease.owner, entry.reason)
+        return (0, int(entry.counted), _encode(entry.reason), _encode(ending))
+
+    return await _settle(store, batch, "dead", dead, Outcome.DEAD)
+
+
+async def _settle(
+    store: Store, batch: Sequence[T], how: str, rest: Callable[[T], tuple[Any, ...]], outcome: Outcome
+) -> list[Outcome]:
+    outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
+    groups = _by_queue(batch)
+    calls = []
+    for queue, places in groups.items():
+        arguments: list[Any] = []
+        for place in places:
+            arguments += _arguments(how, batch[place], rest)
+        calls.append(store.call(SETTLE, [queue], arguments))
+    for places, answers in zip(groups.values(), await store.run_all(calls), strict=True):
+        for place, answer in zip(places, answers, strict=True):
+            outcomes[place] = _STALE[answer] or outcome
+    await store.replicate()
+    return outcomes
+
+
+def _arguments(how: str, entry: T, rest: Callable[[T], tuple[Any, ...]]) -> tuple[Any, ...]:
+    lease = entry.lease
+    return (how, lease.id, lease.fence, lease.owner, *rest(entry))
+
+
+def _by_queue(batch: Sequence[T]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for place, entry in enumerate(batch):
+        groups.setdefault(entry.lease.queue, []).append(place)
+    return groups
+
+
+#: What a script answers for each entry.
+_STALE = {1: None, 2: Outcome.TAKEN_OVER, 3: Outcome.ALREADY_GONE}

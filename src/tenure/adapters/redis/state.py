@@ -1,0 +1,58 @@
+"""The state on Redis: the five ports over the store that the broker stands on too."""
+
+from tenure.adapters.redis.board import RedisBoard
+from tenure.adapters.redis.journal import RedisJournal
+from tenure.adapters.redis.ledger import RedisLedger
+from tenure.adapters.redis.records import RedisRecords
+from tenure.adapters.redis.roster import RedisRoster
+from tenure.adapters.redis.store import Store
+
+
+class RedisState:
+    """Ledger, records, roster, journal and board on one server."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`, which the broker may share."""
+        self._store = store
+        self._ledger = RedisLedger(store)
+        self._records = RedisRecords(store)
+        self._roster = RedisRoster(store)
+        self._journal = RedisJournal(store)
+        self._board = RedisBoard(store)
+
+    @property
+    def ledger(self) -> RedisLedger:
+        """Claims and done-records."""
+        return self._ledger
+
+    @property
+    def records(self) -> RedisRecords:
+        """Status, progress, checkpoints."""
+        return self._records
+
+    @property
+    def roster(self) -> RedisRoster:
+        """Presence."""
+        return self._roster
+
+    @property
+    def journal(self) -> RedisJournal:
+        """Events."""
+        return self._journal
+
+    @property
+    def board(self) -> RedisBoard:
+        """What operators and schedules say."""
+        return self._board
+
+    async def open(self) -> None:
+        """Connect, unless the broker has."""
+        await self._store.open()
+
+    async def close(self) -> None:
+        """Let go of the connections, unless the broker still uses them."""
+        await self._store.close()
+
+    def twin(self) -> "RedisState":
+        """Connections of its own, for another loop."""
+        return RedisState(self._store.twin())

@@ -9,7 +9,10 @@
     │   ├── BadSchedule          bad_schedule
     │   ├── BadMiddleware        bad_middleware
     │   ├── StoreMissing         store_missing
-    │   └── ChildFailed          child_failed (runtime/spawning.py)
+    │   ├── ChildFailed          child_failed (runtime/spawning.py)
+    │   ├── LoginRefused         login_refused (adapters/redis/faults.py, as the next two)
+    │   ├── PermissionMissing    permission_missing
+    │   └── ServerTooOld         server_too_old
     ├── BadMessage
     │   ├── UnknownTask          unknown_task
     │   ├── BodyTooLarge         body_too_large

@@ -125,8 +125,9 @@ class Stage:
         return await self.harness.state.records.get(id)
 
     def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
-        """No stage is sync."""
-        raise NotImplementedError
+        """No stage is sync: its tests run on one loop, which a blocking call would stop."""
+        msg = f"a stage is async: {call!r} with {options} was not sent; await submit_call instead"
+        raise RuntimeError(msg)
 
     def enter_lifespan(self) -> AbstractAsyncContextManager[None]:
         """A stage has none."""

@@ -5,6 +5,7 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 """
 
 import importlib.util
+import re
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
@@ -20,14 +21,17 @@ _EXTRAS = {
     "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "redis+sentinel": ("redis", "redis"),
     "redis+cluster": ("redis", "redis"), "sqs": ("aws", "aiobotocore"), "azure": ("azure", "azure.storage.queue"),
 }  # fmt: skip
+#: A password, also one with a `/` or `@` that should have been quoted, and in options.
+_SECRETS = re.compile(r"(://[^/?#:@]*:).*(?=@)|(password=)[^&#]*", re.IGNORECASE)
 
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     """Broker and state for `url`, not yet open. `must_exist`: opening creates nothing, where that can be."""
+    shown = safe_url(url)
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        msg = f"{url!r} is no URL ({error}); use one of: {_KNOWN}"
+        msg = f"{shown!r} is no URL ({error}); use one of: {_KNOWN}"
         raise BadURL(msg) from error
     match parts.scheme:
         case "sqlite":
@@ -43,7 +47,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
             from tenure.adapters import redis
 
-            return redis.connect(redis.read_options(url, parts), clock=clock)
+            return redis.connect(redis.read_options(shown, parts), clock=clock)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed
@@ -51,8 +55,13 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     for entry in entry_points(group="tenure.brokers", name=parts.scheme):
         backend: Backend = entry.load()(url, clock=clock)
         return backend
-    msg = f"{url!r} names no broker Tenure knows; use one of: {_KNOWN}"
+    msg = f"{shown!r} names no broker Tenure knows; use one of: {_KNOWN}"
     raise BadURL(msg)
+
+
+def safe_url(url: str) -> str:
+    """The URL without its secrets, for errors, logs and screens."""
+    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
 
 
 def _not_here(scheme: str) -> Exception:

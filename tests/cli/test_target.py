@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.output import safe_url
+from tenure.assembly import connect, safe_url
+from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import BadURL
 
 from .conftest import Run, answer
 
@@ -122,7 +124,23 @@ def test_a_dotted_attribute_is_followed(tenure: Run, folder: Path) -> None:
 
 def test_a_password_is_not_shown() -> None:
     assert safe_url("redis://me:secret@host/0") == "redis://me:…@host/0"
+    assert safe_url("redis://me:sec/r@et@host/0") == "redis://me:…@host/0"
+    assert safe_url("redis+sentinel://h:1,g:2/s?sentinel_password=secret&db=1") == (
+        "redis+sentinel://h:1,g:2/s?sentinel_password=…&db=1"
+    )
     assert safe_url("sqlite:///jobs.db") == "sqlite:///jobs.db"
+    assert safe_url("redis://host:6379/0") == "redis://host:6379/0"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://me:secret@host?prefx=1", "redis://me:secret@host:x", "reddis://me:secret@host", "redis://[me:secret@h"],
+)
+def test_an_error_about_a_url_does_not_tell_its_password(url: str) -> None:
+    with pytest.raises(BadURL) as caught:
+        connect(url, clock=SYSTEM_CLOCK)
+    assert "secret" not in str(caught.value)
+    assert "me:…@h" in str(caught.value)
 
 
 def test_a_mistake_of_ours_is_one_line_and_asks_for_a_report(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
-from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -78,11 +77,3 @@ def count(number: int | None, *, estimated: bool = False) -> str:
 def plural(number: int, noun: str) -> str:
     """`1 message`, `2 messages`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def safe_url(url: str) -> str:
-    """The URL without its password, for logs and screens."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":…@", 1)).geturl()

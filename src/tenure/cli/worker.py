@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tenure.app import Tenure
+from tenure.assembly import safe_url
 from tenure.cli import logs
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
 from tenure.cli.naming import near, short_name
-from tenure.cli.output import plural, safe_url, say_json
+from tenure.cli.output import plural, say_json
 from tenure.cli.tally import Tally
 from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock

@@ -6,6 +6,7 @@
 - Files named `test_*.py` are run by pytest when the page is at its end.
 - `sh` goes to one shell for the page, with Tenure's command and its Python on the PATH. No command may fail.
 - A `text` block right below either is what it shows, with `…` for what differs from run to run.
+- A page that says `localhost:6379` gets a server of its own; what is typed and shown names it so, wherever it is.
 - A mark above a block says what else is expected (`markdown.py`). A block that cannot be run says why, and there
   are few of them.
 """
@@ -15,9 +16,13 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.servers import start_redis
 
 from tenure.clock import SYSTEM_CLOCK
 
@@ -27,13 +32,17 @@ from .shell import Shell
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 PATIENCE_SECONDS = 30.0
+#: Where pages say that Redis is.
+REDIS = "localhost:6379"
 
 
 class Reader:
     """Somebody who pastes a page block by block."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, redis: str = REDIS) -> None:
+        """Work in `folder`; what pages call `localhost:6379` is at `redis`."""
         self._folder = folder
+        self._redis = redis
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -42,6 +51,7 @@ class Reader:
 
     def paste(self, block: Block) -> None:
         """Do what the block says."""
+        block = replace(block, code=block.code.replace(REDIS, self._redis))
         if block.language == "sh":
             self._paste_shell(block)
         elif block.file:
@@ -58,7 +68,7 @@ class Reader:
             assert f"{name}:" in error, f"{block.place}: {error or 'no error'}"
         else:
             assert not error, f"{block.place}: {error}"
-        _compare(block, said)
+        self._compare(block, said)
 
     def _paste_shell(self, block: Block) -> None:
         self._shell = self._shell or Shell(self._folder, self._environment)
@@ -72,7 +82,12 @@ class Reader:
         verb, _, code = block.how.partition(" ")
         expected = [int(code)] if verb == "exits" else []
         assert [exit_code for exit_code, _ in failed] == expected, f"{block.place}: {failed}\n{said}"
-        _compare(block, said)
+        self._compare(block, said)
+
+    def _compare(self, block: Block, said: str) -> None:
+        if block.shows is not None:
+            said = said.replace(self._redis, REDIS)
+            assert matches(block.shows, said), f"{block.place} shows\n{block.shows}\nand it said\n{said}"
 
     def run_tests(self) -> None:
         """Run the files that are tests, as their reader would."""
@@ -95,22 +110,29 @@ class Reader:
             self._shell.close()
 
 
-def _compare(block: Block, said: str) -> None:
-    if block.shows is not None:
-        assert matches(block.shows, said), f"{block.place} shows\n{block.shows}\nand it said\n{said}"
+@contextmanager
+def _redis_of(page: Path, folder: Path) -> Iterator[str]:
+    """Where the page's Redis is, if it speaks of one."""
+    if f"redis://{REDIS}" not in page.read_text(encoding="utf-8"):
+        yield REDIS
+        return
+    server = start_redis("valkey9", folder)
+    try:
+        yield f"localhost:{server.port}"
+    finally:
+        server.stop()
 
 
 @pytest.mark.scenario
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
-    try:
+def test_every_block_of_a_page_does_what_the_page_says(
+    page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with _redis_of(page, tmp_path_factory.mktemp("redis")) as redis, closing(Reader(tmp_path, redis)) as reader:
         for block in blocks_of(page):
             if block.language in ("python", "sh") and not block.why_not:
                 reader.paste(block)
         reader.run_tests()
-    finally:
-        reader.close()
 
 
 def test_every_file_of_a_page_is_used() -> None:

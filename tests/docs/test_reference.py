@@ -3,7 +3,11 @@
 import ast
 import inspect
 import re
+from types import ModuleType
 
+import pytest
+
+from tenure.adapters.redis import options as redis_options
 from tenure.adapters.sqlite import options as sqlite_options
 from tenure.app import Tenure
 from tenure.call import Options
@@ -122,10 +126,14 @@ def test_every_setting_is_in_the_reference_with_what_it_takes() -> None:
             assert setting.read(shown) == value, row
 
 
-def test_what_a_sqlite_url_may_say_is_in_the_reference() -> None:
-    text = _page("reference/settings.md").split("A SQLite URL may say more")[1]
-    taken = {row[0].strip("`"): row[1] for row in _rows(text)}
-    assert taken == sqlite_options._TAKEN
+@pytest.mark.parametrize(
+    ("above", "options"),
+    [("A SQLite URL may say more", sqlite_options), ("And a Redis URL", redis_options)],
+    ids=["sqlite", "redis"],
+)
+def test_what_a_url_may_say_is_in_the_reference(above: str, options: ModuleType) -> None:
+    text = re.split(r"(?<=\|)\n\n", _page("reference/settings.md").split(above)[1])[0]
+    assert {row[0].strip("`"): row[1] for row in _rows(text)} == options._TAKEN
 
 
 # --- options, context, record ------------------------------------------------------------------------------

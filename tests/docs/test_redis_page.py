@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.servers import Kind, installed, start_redis
 
 from tenure import Tenure
-from tests.servers import Kind, installed, start_redis
 
 from .markdown import ROOT
 

@@ -18,7 +18,7 @@ SCENARIO := -m pytest -m scenario
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run test test-all test-others check fmt bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run test test-all test-others check fmt soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ check: .venv/.dev ## Lint, check format, types, imports and locks
 fmt: .venv/.dev ## Format, and mend what ruff can mend
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+soak: .venv/.dev ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest
+	$(BIN)/python -m tests.scenarios.soak $(ARGS)
 
 bench: .venv/.dev ## Run the benchmarks; ARGS go to `python -m benchmarks`
 	$(BIN)/python -m benchmarks $(ARGS)

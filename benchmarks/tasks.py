@@ -1,5 +1,6 @@
-"""The app that the benchmarks drive; its database is named by the environment."""
+"""The app that the benchmarks drive; its place is named by the environment."""
 
+import asyncio
 import os
 import time
 
@@ -20,3 +21,9 @@ async def noop(n: int) -> None:
 async def stamp(sent: float) -> None:
     """Note how long the message was on its way; the monotonic clock is the same for all processes."""
     latencies.append(time.monotonic() - sent)
+
+
+@app.task
+async def nap(seconds: float) -> None:
+    """Wait, as most work does."""
+    await asyncio.sleep(seconds)

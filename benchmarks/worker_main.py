@@ -1,4 +1,6 @@
-"""One worker process under measurement: `python -m benchmarks.worker_main drain N | latency SECONDS | idle SECONDS`.
+"""One worker process under measurement.
+
+    python -m benchmarks.worker_main drain COUNT [CONCURRENCY] | wait SECONDS | hold COUNT SECONDS
 
 Prints one line of JSON. CPU and time are taken from the first lease on, without start-up.
 """
@@ -11,6 +13,9 @@ import time
 from typing import Any
 
 from benchmarks.tasks import app, latencies
+
+#: How often a drain is looked at, over its whole length.
+LOOKS = 20
 
 
 def _cpu() -> float:
@@ -25,21 +30,23 @@ def _rss_mb() -> float:
         return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
 
-async def _drain(count: int) -> dict[str, Any]:
-    worker = app.worker(concurrency=100)
-    await app.open()
-    cpu, start = _cpu(), time.perf_counter()
+async def _drain(count: int, concurrency: int = 100) -> dict[str, Any]:
+    """Until `count` are completed; on the way, how many, when, CPU and memory."""
+    worker = app.worker(concurrency=concurrency)
     await worker.start()
-    rss_early = None
+    cpu, start = _cpu(), time.perf_counter()
+    looks: list[tuple[int, float, float, float]] = []
     while (done := worker.counts.get("completed", 0)) < count:
-        await asyncio.sleep(0.02)
-        if rss_early is None and done >= count / 2:
-            rss_early = _rss_mb()
-    seconds, cpu = time.perf_counter() - start, _cpu() - cpu
-    rss = _rss_mb()
+        await asyncio.sleep(0.005)
+        if done >= count * (len(looks) + 1) / LOOKS:
+            looks.append((done, time.perf_counter() - start, _cpu() - cpu, _rss_mb()))
+    looks.append((done, time.perf_counter() - start, _cpu() - cpu, _rss_mb()))
     worker.ask_to_stop()
     await worker.stop()
-    return {"seconds": seconds, "cpu": cpu, "rss_mb": rss, "rss_early_mb": rss_early, "counts": dict(worker.counts)}
+    _, seconds, cpu, rss = looks[-1]
+    early = next(rss for done, _, _, rss in looks if done >= count / 2)
+    return {"seconds": seconds, "cpu": cpu, "rss_mb": rss, "rss_early_mb": early, "looks": looks,
+            "counts": dict(worker.counts)}  # fmt: skip
 
 
 async def _wait(seconds: float) -> dict[str, Any]:
@@ -52,11 +59,33 @@ async def _wait(seconds: float) -> dict[str, Any]:
     return {"cpu_share": used, "latencies": latencies}
 
 
-async def _main(what: str, amount: str) -> None:
+async def _hold(count: int, seconds: float) -> dict[str, Any]:
+    """The share of a core that it takes to hold `count` messages whose handlers only wait."""
+    worker = app.worker(concurrency=count, grace=0.0)
+    await worker.start()
+    while worker.in_flight < count:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.1)
+    print("ready", flush=True)
+    cpu, start = _cpu(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    used = (_cpu() - cpu) / (time.perf_counter() - start)
+    held = worker.in_flight
+    print("over", flush=True)
+    await worker.stop()
+    return {"cpu_share": used, "held": held}
+
+
+async def _main(what: str, *amounts: str) -> None:
     async with app:
-        answer = await (_drain(int(amount)) if what == "drain" else _wait(float(amount)))
+        match what:
+            case "drain":
+                answer = await _drain(*map(int, amounts))
+            case "hold":
+                answer = await _hold(int(amounts[0]), float(amounts[1]))
+            case _:
+                answer = await _wait(float(amounts[0]))
     print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(*sys.argv[1:3]))
+    asyncio.run(_main(*sys.argv[1:]))

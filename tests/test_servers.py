@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.servers import Kind, ServerError, installed, start_cluster, start_redis, start_sentinel
+from tests.servers import Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
 from tests.servers.server import free_port
 
 pytestmark = pytest.mark.scenario
@@ -133,3 +133,21 @@ def test_a_server_does_not_outlive_a_test_process_that_was_killed(tmp_path: Path
 def _is_running(pid: int) -> bool:
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return bool(state.strip()) and not state.startswith("Z")
+
+
+def test_a_proxy_passes_cuts_holds_and_loses_answers(tmp_path: Path) -> None:
+    with start_redis("valkey9", tmp_path) as server, Proxy(server.port) as proxy:
+        assert ask(proxy.port, "SET", "a", "1") == "OK"
+        proxy.cut()
+        with pytest.raises(OSError, match=r"hung up|reset"):
+            ask(proxy.port, "SET", "a", "2")
+        proxy.drop_replies()
+        with pytest.raises(TimeoutError):
+            ask(proxy.port, "SET", "a", "3", seconds=0.2)
+        assert server.ask("GET", "a") == "3", "what was asked has reached the server"
+        proxy.hold()
+        with pytest.raises(TimeoutError):
+            ask(proxy.port, "SET", "a", "4", seconds=0.2)
+        assert server.ask("GET", "a") == "3"
+        proxy.pass_on()
+        assert ask(proxy.port, "SET", "a", "5") == "OK"

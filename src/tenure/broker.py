@@ -38,6 +38,8 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     keys_at_send: bool
     #: `send` itself knows whether a message with the same `unique` waits.
     unique_at_send: bool
+    #: An id that one queue knows is a duplicate in every other. Else ids count within their queue.
+    ids_across_queues: bool = True
     #: The lease can differ from message to message in one call.
     lease_per_message: bool
     #: Distinct priorities kept apart; 1 means that priority is ignored.
@@ -50,6 +52,10 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     browsable: bool
     #: `depth` counts rather than guesses.
     depth_is_exact: bool
+    #: What was returned is lent before the backlog, at equal priority. False: somewhere among it.
+    returned_first: bool = True
+    #: What one call sends is lent in that order, at equal priority. False: the order is kept roughly.
+    in_order: bool = True
 
 
 class Sent(msgspec.Struct, frozen=True):

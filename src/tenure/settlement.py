@@ -43,7 +43,8 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
         return self.outcome in _EFFECTIVE
 
 
-_EFFECTIVE = frozenset({Outcome.DELETED, Outcome.RETURNED, Outcome.DEAD})
+#: A tuple, the usual one first: hashing a member of an enum takes longer than to compare it.
+_EFFECTIVE = (Outcome.DELETED, Outcome.RETURNED, Outcome.DEAD)
 
 
 class Ack(msgspec.Struct, frozen=True, gc=False):

@@ -3,8 +3,8 @@
     Ledger   who may run a keyed message, and what is done
     Records  status, progress and checkpoint of a message
     Roster   which workers are alive
-    Journal  events, kept in order, for replay
-    Board    what operators and schedules tell every worker
+    Journal  events, kept in order, for replay; how long runs took
+    Board    what operators and schedules tell every worker; whose turn it is
 
 One URL names the place for all five (`State`). Implemented by `adapters/<vendor>/`; held to their word
 by `tenure.testing.conformance`.
@@ -19,6 +19,10 @@ from tenure.lease import Lease
 from tenure.notice import Notices, Pause, Tick
 from tenure.owner import DeadOwner, Owner
 from tenure.record import Progress, Record
+from tenure.sample import Sample, StoredSample
+
+#: So many samples of each queue and task are kept.
+KEPT_SAMPLES = 1000
 
 
 class Ledger(Protocol):
@@ -96,7 +100,7 @@ class Roster(Protocol):
 
 
 class Journal(Protocol):
-    """Events in one order, replayable from any point until they are pruned."""
+    """Events in one order, replayable from any point until they are pruned; and samples, which all workers share."""
 
     async def append(self, events: Sequence[Event]) -> None:
         """Keep events, in this order."""
@@ -118,12 +122,20 @@ class Journal(Protocol):
         ...
 
     async def prune(self, older_than_seconds: float) -> int:
-        """Forget old events; how many."""
+        """Forget old events; how many. Samples as old may be forgotten too."""
+        ...
+
+    async def sample(self, batch: Sequence[Sample]) -> None:
+        """Keep how long runs took: the newest `KEPT_SAMPLES` of each queue and task."""
+        ...
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
+        """The next samples of a task after place `after`, oldest first. Places rise, with gaps perhaps."""
         ...
 
 
 class Board(Protocol):
-    """What operators and schedules tell every worker. Workers read it once a second."""
+    """What operators and schedules tell every worker, who reads it once a second; and whose turn it is."""
 
     async def read(self) -> Notices:
         """Everything a worker must know."""
@@ -147,6 +159,15 @@ class Board(Protocol):
 
     async def forget(self, schedule: str) -> bool:
         """Forget a schedule that is no more. False: it was not known."""
+        ...
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Ask to be the one who does `name`. True: the turn is `token`'s for `seconds` from now.
+
+        Whoever has it renews it by asking again, and gives it up by asking for 0 seconds; it lapses by itself. False:
+        somebody else has it, and for no longer than `seconds` from now. It saves work and decides nothing: what is
+        done must be right if two do it.
+        """
         ...
 
 

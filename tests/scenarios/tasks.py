@@ -88,6 +88,15 @@ def pass_gate_in_thread(ctx: SyncContext, gate: str) -> Answer:
         return _answer(ctx, run)
 
 
+async def pass_gate_after_effect(ctx: Context, gate: str) -> Answer:
+    """Do the effect, and only then wait until the gate is open: what happens then happens before the settle."""
+    with traces().run(ctx) as run:
+        await asyncio.to_thread(traces().effect, ctx, run)
+        while not _is_open(gate):  # noqa: ASYNC110 - a file, opened by another process
+            await asyncio.sleep(LOOK_SECONDS)
+        return _answer(ctx, run)
+
+
 async def block_loop(ctx: Context, seconds: float) -> Answer:
     """Keep the event loop to itself, as no async function should."""
     with traces().run(ctx) as run:
@@ -147,6 +156,7 @@ def register(app: Tenure) -> None:
     app.task(runs_in="process")(nap_in_process)
     app.task(pass_gate)
     app.task(pass_gate_in_thread)
+    app.task(pass_gate_after_effect)
     app.task(block_loop)
     app.task(hold_gil)
     app.task(name="hold_gil_in_process", runs_in="process")(hold_gil)

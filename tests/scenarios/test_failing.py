@@ -1,13 +1,12 @@
 """Messages that can never succeed."""
 
-import sqlite3
-from contextlib import closing
-
 from tenure.message import MessageState
 
+from .grounds import on
 from .stage import Stage
 
 
+@on("sqlite", "valkey9")
 def test_a_task_that_raises_for_ever_ends_in_the_dead_letters_with_its_reason(stage: Stage) -> None:
     """No loss, and no harm to others: after `max_attempts` it is put aside, and says why."""
     stage.worker()
@@ -29,15 +28,14 @@ def test_a_task_that_raises_for_ever_ends_in_the_dead_letters_with_its_reason(st
         assert record.counters.attempts == len(stage.runs([id])) == attempts
 
 
-def test_a_damaged_row_goes_to_the_dead_letters_as_it_is(stage: Stage) -> None:
+@on("sqlite", "valkey9")
+def test_a_damaged_message_goes_to_the_dead_letters_as_it_is(stage: Stage) -> None:
     """No loss: what cannot be read keeps its raw bytes and gets a reason; the others do not notice."""
     damages = [b"\x00\xffnot an envelope\x80", b"", b"{}", b"null", b"\x1e", b'{"tenure": 1}']
     ids = stage.submit_many("nap", [{"seconds": 0.0}] * 20)
     damaged = dict(zip(ids[3:], damages, strict=False))
-    with closing(sqlite3.connect(stage.database)) as db:
-        for id, damage in damaged.items():
-            db.execute("UPDATE message SET envelope = ? WHERE id = ?", (damage, id))
-        db.commit()
+    for id, damage in damaged.items():
+        stage.ground.damage(stage.app.queue, id, damage)
 
     stage.worker()
     stage.until_settled()

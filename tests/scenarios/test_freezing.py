@@ -12,11 +12,13 @@ from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.verdict import Reason
 
+from .grounds import EVERYWHERE, SERVERS, on
 from .process import Process
 from .stage import Stage
 from .traces import Run
 
 
+@on(*EVERYWHERE)
 def test_a_worker_frozen_past_its_lease_settles_nothing_when_it_comes_back(stage: Stage) -> None:
     """Fenced: whoever has the messages by now is not disturbed, and no effect is done twice.
 
@@ -47,6 +49,7 @@ def test_a_worker_frozen_past_its_lease_settles_nothing_when_it_comes_back(stage
     print(f"measured: late settles that were refused: {len(verdict.refused)} of {len(ids)}")  # noqa: T201
 
 
+@on("sqlite", "valkey9")
 def test_a_worker_frozen_past_its_lease_cannot_settle_what_another_runs(stage: Stage) -> None:
     """Fenced: as above, but the new owner is still at work when the frozen worker comes back and wants to settle.
 
@@ -98,8 +101,9 @@ async def settle_in_every_way(stage: Stage, leases: list[Lease]) -> set[Outcome]
     return {settlement.outcome for settlement in settlements}
 
 
+@on("sqlite", soak=SERVERS)
 def test_freezing_a_worker_under_load_costs_nobody_else_a_lease(stage: Stage) -> None:
-    """No overlap: a frozen worker often holds the write lock, so that nobody can beat; that is nobody's fault.
+    """No overlap: a frozen worker often holds SQLite's write lock, so that nobody can beat; that is nobody's fault.
 
     Ten freezes, each longer than the lease. Messages that the frozen worker never had are never returned.
     """
@@ -136,9 +140,9 @@ def test_freezing_a_worker_under_load_costs_nobody_else_a_lease(stage: Stage) ->
         (["UPDATE message"], 0.25),
         (["UPDATE message"], 2.0),
         (["UPDATE message", "COMMIT"], 2.0),
-        (["INTO meta"], 2.0),
+        (["INTO turn"], 2.0),
     ],
-    ids=["before-the-lock", "in-the-middle", "sweeps-are-rare", "before-the-commit", "sweeping"],
+    ids=["before-the-lock", "in-the-middle", "sweeps-are-rare", "before-the-commit", "asking-whose-turn-it-is"],
 )
 def test_a_worker_frozen_with_the_write_lock_costs_nobody_else_a_lease(
     stage: Stage, moment: list[str], sweep_interval: float

@@ -2,9 +2,11 @@
 
 import json
 
+from .grounds import EVERYWHERE, on
 from .stage import Stage
 
 
+@on(*EVERYWHERE)
 def test_two_producers_with_the_same_fifty_keys_make_fifty_runs(stage: Stage) -> None:
     """Done is done: sent by two at once, while workers run them, and once more when all are done."""
     stage.worker()

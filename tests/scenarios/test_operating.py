@@ -5,12 +5,14 @@ import pytest
 from tenure.event import EventKind
 from tenure.message import MessageState
 
+from .grounds import on
 from .stage import Stage
 
 #: "within a second or so": the workers look once a second.
 TOLD_SECONDS = 3.0
 
 
+@on("sqlite", "valkey9")
 @pytest.mark.parametrize("task", ["pass_gate", "nap_in_process"])
 def test_a_running_message_that_is_cancelled_ends_within_seconds_though_its_lease_is_long(
     stage: Stage, task: str
@@ -33,6 +35,7 @@ def test_a_running_message_that_is_cancelled_ends_within_seconds_though_its_leas
     assert stage.record(id).state is MessageState.CANCELLED
 
 
+@on("sqlite", "valkey9")
 def test_a_thread_that_is_cancelled_ends_when_it_ends_and_its_result_is_refused(stage: Stage) -> None:
     stage.worker()
     (id,) = stage.submit("pass_gate_in_thread", {"gate": "open"})
@@ -46,6 +49,7 @@ def test_a_thread_that_is_cancelled_ends_when_it_ends_and_its_result_is_refused(
     assert (record.state, record.result) == (MessageState.CANCELLED, None)
 
 
+@on("sqlite", "valkey9")
 def test_a_paused_queue_is_left_alone_by_every_worker_until_it_is_resumed(stage: Stage) -> None:
     first = stage.worker()
     operator = stage.app._door.operator(by="test")
@@ -62,6 +66,7 @@ def test_a_paused_queue_is_left_alone_by_every_worker_until_it_is_resumed(stage:
     stage.verdict()
 
 
+@on("sqlite", "valkey9")
 def test_a_result_comes_from_another_process(stage: Stage) -> None:
     stage.worker()
     (id,) = stage.submit("nap", {"seconds": 0.2})
@@ -69,6 +74,7 @@ def test_a_result_comes_from_another_process(stage: Stage) -> None:
     assert result["pid"] in {process.pid for process in stage.processes}
 
 
+@on("sqlite", "valkey9")
 def test_many_workers_send_each_tick_once_though_one_of_them_is_killed(stage: Stage) -> None:
     stage.do(stage.app.open())
     words = ["-m", "tenure", "worker", "scenarios.ticking:app", "--verbose"]

@@ -4,9 +4,11 @@ import pytest
 
 from tenure.event import EventKind
 
+from .grounds import EVERYWHERE, on
 from .stage import Stage
 
 
+@on(*EVERYWHERE)
 def test_a_task_of_three_leases_runs_once_beside_an_idle_worker(stage: Stage) -> None:
     """No overlap: the heartbeat keeps the lease, wherever the handler runs."""
     stage.configure(lease=1, sweep_interval=0.25)
@@ -22,6 +24,7 @@ def test_a_task_of_three_leases_runs_once_beside_an_idle_worker(stage: Stage) ->
     assert not stage.events(EventKind.REQUEUE, EventKind.LEASE_LOST)
 
 
+@on("sqlite", "valkey9")
 def test_a_blocked_event_loop_loses_no_lease(stage: Stage) -> None:
     """No overlap: the heartbeat has a thread of its own. What stands still is the worker, and it is told so."""
     stage.configure(lease=1, sweep_interval=0.25)
@@ -42,6 +45,7 @@ def test_a_blocked_event_loop_loses_no_lease(stage: Stage) -> None:
     stage.until(lambda: stage.events(EventKind.LOOP_BLOCKED), "the journal has it")
 
 
+@on("sqlite", "valkey9")
 def test_a_handler_that_holds_the_gil_may_lose_its_lease_and_then_settles_nothing(stage: Stage) -> None:
     """Fenced: no thread of the worker can beat meanwhile, so the message may run elsewhere. That is documented.
 
@@ -71,6 +75,7 @@ def test_a_handler_that_holds_the_gil_may_lose_its_lease_and_then_settles_nothin
     stage.verdict(may_overlap=[id])
 
 
+@on("sqlite", "valkey9")
 def test_a_handler_that_holds_the_gil_in_a_process_keeps_its_lease(stage: Stage) -> None:
     """No overlap: `runs_in="process"` is the answer to code that holds the GIL."""
     stage.configure(lease=1, sweep_interval=0.25)
@@ -86,6 +91,7 @@ def test_a_handler_that_holds_the_gil_in_a_process_keeps_its_lease(stage: Stage)
     assert not stage.events(EventKind.REQUEUE, EventKind.LEASE_LOST)
 
 
+@on("sqlite", "valkey9")
 @pytest.mark.parametrize("task", ["pass_gate", "pass_gate_in_thread"])
 def test_a_short_lease_under_load_is_never_lost(stage: Stage, task: str) -> None:
     """No overlap: a hundred leases of half a second are kept by one heartbeat while others come and go."""

@@ -5,9 +5,11 @@ import time
 from tenure.clock import SYSTEM_CLOCK
 from tenure.message import MessageState
 
+from .grounds import on
 from .stage import Stage
 
 
+@on("sqlite", "valkey9")
 def test_sigterm_under_load_finishes_what_it_can_and_gives_back_the_rest_uncounted(stage: Stage) -> None:
     """No loss: leasing stops, handlers have the grace, what is left is given back with its attempts unchanged."""
     stage.configure(lease=30, sweep_interval=1, grace=2)
@@ -36,6 +38,7 @@ def test_sigterm_under_load_finishes_what_it_can_and_gives_back_the_rest_uncount
     assert all(stage.record(id).counters.attempts == 0 for id in stage.sent)
 
 
+@on("sqlite", "valkey9")
 def test_a_second_sigterm_gives_everything_back_now(stage: Stage) -> None:
     """No loss: however long the grace, a second SIGTERM ends it."""
     stage.configure(lease=600, sweep_interval=5, grace=600)

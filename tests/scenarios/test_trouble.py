@@ -15,6 +15,7 @@ from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 
+from .grounds import SQLiteGround
 from .process import TESTS
 from .stage import Stage
 
@@ -31,7 +32,7 @@ def test_a_database_locked_by_someone_else_costs_no_lease(
 
     Also where sweeps are rarer than leases are long, so that the outage is no gap between two sweeps.
     """
-    stage.configure(lease=1, sweep_interval=sweep_interval, options=f"?busy_seconds={busy_seconds}")
+    stage.configure(lease=1, sweep_interval=sweep_interval, options=f"busy_seconds={busy_seconds}")
     workers = [stage.worker(concurrency=20), stage.worker(concurrency=20)]
     long = stage.submit_many("nap", [{"seconds": 4.0}] * 10)
     short = stage.submit_many("nap", [{"seconds": 1.0}] * 10)
@@ -100,7 +101,8 @@ class SmallDisk:
 
     def __init__(self, stage: Stage, mount: Path) -> None:
         """The database goes to `mount`."""
-        stage.configure(database=mount / "jobs.db")
+        assert isinstance(stage.ground, SQLiteGround)
+        stage.ground.database = mount / "jobs.db"
         self._filler = mount / "filler"
 
     def fill(self) -> None:
@@ -149,7 +151,7 @@ def disk(request: pytest.FixtureRequest, stage: Stage) -> Iterator[LimitedDisk |
 
 def test_a_full_disk_stops_everything_and_loses_nothing(stage: Stage, disk: LimitedDisk | SmallDisk) -> None:
     """No loss: senders are told, workers wait with their verdicts, and all goes on once there is room."""
-    stage.configure(lease=1, sweep_interval=0.25, database=stage.database, options="?busy_seconds=0.4")
+    stage.configure(lease=1, sweep_interval=0.25, options="busy_seconds=0.4")
     workers = [stage.worker(concurrency=20, module=disk.module) for _ in range(2)]
     # So much that the log of the database is longer than any other file.
     stage.submit_many("pass_gate", [{"gate": "late", "padding": "x" * 500_000}])

@@ -4,6 +4,7 @@ Nothing lost, no effect done twice, no message run by two at a time, no settle b
 lease, nothing revived, no worker that fell over.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -74,7 +75,9 @@ def judge(
     effects = traces.effects()
     completed = [id for id, record in known.items() if record.state is MessageState.COMPLETED]
     deaths = {process.pid: process.killed_at for process in processes if process.killed_at is not None}
-    told = [event.message_id or "" for event in events if event.kind is EventKind.COMPLETED]
+    # A page of the journal whose answer got lost is written again: the same fact told twice is one.
+    facts = {(event.message_id or "", event.at, event.owner) for event in events if event.kind is EventKind.COMPLETED}
+    told = Counter(id for id, _, _ in facts)
     return Verdict(
         lost=sorted(set(records) - set(known)),
         completed=completed,
@@ -84,10 +87,15 @@ def judge(
         effects_missing=[id for id in completed if id not in effects],
         overlaps=[id for id, own in runs.items() if _overlap(own, deaths)],
         late=[id for id in completed if not _completed_by_last(known[id], runs[id])],
-        completed_twice=sorted({id for id in told if told.count(id) > 1}),
-        refused=[event.message_id or "" for event in events if event.kind is EventKind.LATE_SETTLE],
+        completed_twice=sorted(id for id, count in told.items() if count > 1),
+        refused=[event.message_id or "" for event in events if is_late(event)],
         trouble=list(_trouble(processes)),
     )
+
+
+def is_late(event: Event) -> bool:
+    """Whether it tells of a settle that came too late. After an answer that got lost, nobody can tell."""
+    return event.kind is EventKind.LATE_SETTLE and event.data.get("outcome") != "unknown"
 
 
 def _overlap(runs: Sequence[Run], deaths: Mapping[int, float]) -> bool:

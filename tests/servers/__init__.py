@@ -7,6 +7,7 @@ loopback port and a folder of its own, answers before it is handed out, and ends
 from tests.servers.asking import ServerError, ask
 from tests.servers.binary import KINDS, Kind, NotInstalled, binary, installed
 from tests.servers.cluster import Cluster, start_cluster
+from tests.servers.proxy import Proxy
 from tests.servers.sentinel import Watched, start_sentinel
 from tests.servers.server import RedisServer, start_redis
 
@@ -15,6 +16,7 @@ __all__ = [
     "Cluster",
     "Kind",
     "NotInstalled",
+    "Proxy",
     "RedisServer",
     "ServerError",
     "Watched",

@@ -90,6 +90,7 @@ class Beside:
             clock,
             lambda events: self._tell(listener.publish, events),
             request=options.sweep,
+            board=twin_state.board,
         )
         self._noticing = Noticing(
             twin_state.board, clock, options.queues,

@@ -1,13 +1,16 @@
-"""The bus: facts go out in batches, to the sinks at once and to the journal when it is free.
+"""The bus: facts go out in batches, to the sinks at once and to the journal a moment later.
 
 Publishing never waits and never fails the path: while the journal is away events are kept, up to a
 bound; what is dropped beyond it is counted and said.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from tenure.errors import BrokerError
 from tenure.event import Event
@@ -19,6 +22,8 @@ logger = logging.getLogger("tenure.bus")
 _KEEP = 20_000
 _BATCH = 1_000
 _PAUSE_SECONDS = 1.0
+#: Between two appends, so that a busy worker writes pages worth the call.
+_GATHER_SECONDS = 0.02
 
 
 class Bus:
@@ -38,7 +43,8 @@ class Bus:
 
     def publish(self, events: Sequence[Event]) -> None:
         """Tell everybody. Call it on the worker's loop."""
-        self.counts.update(event.kind.value for event in events)
+        for kind, alike in groupby(events, attrgetter("kind")):
+            self.counts[kind.value] += len(list(alike))
         for sink in self._sinks:
             try:
                 sink.publish(events)
@@ -54,16 +60,24 @@ class Bus:
             self._dropped += 1
 
     async def run(self) -> None:
-        """Append to the journal whatever has gathered, as soon as the previous append returned, until closed."""
+        """Append to the journal whatever has gathered, soon after the previous append returned, until closed."""
         while not self._closed.is_set():
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
                 if await self._append():
+                    await self._gather()
                     continue
                 if self._closed.is_set():
                     return
                 await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def _gather(self) -> None:
+        """Let some more events come together, unless there is a whole batch already."""
+        if len(self._waiting) < _BATCH:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GATHER_SECONDS):
+                    await self._closed.wait()
 
     def close(self) -> None:
         """Let `run` append what is left and end; it gives up when the journal is away."""

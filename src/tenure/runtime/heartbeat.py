@@ -109,7 +109,7 @@ class Heartbeat:
             over = self._beat_over
             for one in held:
                 # A thread that was left may still wait for its touch.
-                for waiter in one.take_wish().listening() if one is not None else ():
+                for waiter in one.take_wish().listening() if one is not None and one.waiters else ():
                     waiter.set_exception(LeaseLost("the run was ended; its lease was not renewed"))
         if beating:
             # A touch may replace the receipt: settling with the old one would fail, or worse, succeed.

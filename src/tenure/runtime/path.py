@@ -26,6 +26,7 @@ from tenure.runtime.membership import Membership
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.progress import ProgressWriter
 from tenure.runtime.room import Room
+from tenure.runtime.sampling import Sampler
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
 from tenure.runtime.tether import Tether
@@ -60,6 +61,7 @@ class Path:
         self._room.on_free, self._room.on_tired = self._start, self._give_back
         self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report)
         self.progress = ProgressWriter(state.records)
+        self.sampler = Sampler(state.journal)
         self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits)
         self.handling = Handling(
             clock, slots, self._room, self.conclude,
@@ -157,6 +159,7 @@ class Path:
     def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
         owner, at = self.owner_id, self._clock.wall()
         self._slots.settle(len(settled))
+        self.sampler.note(settled, at)
         self._note()
         for delivery, settlement in settled:
             reporting.log(delivery, settlement, self._strangers)

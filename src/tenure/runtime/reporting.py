@@ -76,13 +76,15 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
     if not settlement.took_effect and not delivery.sealed:
         return EventKind.LATE_SETTLE, {"outcome": settlement.outcome}
     match delivery.verdict:
+        case Completed():
+            return EventKind.COMPLETED, {}
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
         case Retried(after, reason) | Returned(after, reason):
             kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
             return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
-        case Completed() | Duplicate():
-            return EventKind.COMPLETED if isinstance(delivery.verdict, Completed) else EventKind.DUPLICATE, {}
+        case Duplicate():
+            return EventKind.DUPLICATE, {}
     msg = f"no event for verdict {delivery.verdict!r}"
     raise RuntimeError(msg)
 
@@ -100,7 +102,7 @@ def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers 
         _say(logging.WARNING, delivery, "the answer to its settle was lost; it took effect, or was too late")
     elif not settlement.took_effect:
         _say(logging.WARNING, delivery, f"settled too late ({settlement.outcome.value}): {GONE}; nothing was changed")
-    else:
+    elif not isinstance(delivery.verdict, Completed):
         _say_verdict(delivery, strangers)
 
 

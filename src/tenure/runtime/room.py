@@ -43,7 +43,7 @@ class Room:
 
     def __contains__(self, id: str) -> bool:
         """Whether a delivery of that message waits."""
-        return any(delivery.id == id for delivery in self._since)
+        return bool(self._since) and any(delivery.id == id for delivery in self._since)
 
     def __len__(self) -> int:
         """How many wait."""

@@ -5,10 +5,13 @@ cannot pile up finished work, what is not settled yet is bounded too, at twice t
 """
 
 import asyncio
-import contextlib
 
-#: Wait for half the slots, but no longer than this: batches stay full, and nobody waits for long.
-GATHER_SECONDS = 0.02
+#: So many free slots are worth a call, whatever part of all they are.
+FULL_BATCH = 50
+#: Otherwise wait for half of them, but no longer than this: batches stay full, and nobody waits for long.
+GATHER_SECONDS = 0.005
+#: Nor for longer than this if none became free in it: handlers that end together do so within a moment.
+QUIET_SECONDS = 0.001
 
 
 class Slots:
@@ -22,6 +25,8 @@ class Slots:
         #: Of those that are taken, how many wait in the room (`room.py`): no more than half of all.
         self.waiting = 0
         self._changed: asyncio.Future[None] | None = None
+        #: Set when so many are free that it is worth fetching at once.
+        self._worth: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
 
     @property
@@ -57,11 +62,18 @@ class Slots:
         while self._room() <= 0:
             await self._change()
         if not self._is_worth_it():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GATHER_SECONDS):
-                    while not self._is_worth_it():
-                        await self._change()
+            await self._gather()
         return self._room()
+
+    async def _gather(self) -> None:
+        """Wait while more become free, for a moment at most."""
+        for _ in range(round(GATHER_SECONDS / QUIET_SECONDS)):
+            before = self._room()
+            self._worth = asyncio.get_running_loop().create_future()
+            await asyncio.wait((self._worth,), timeout=QUIET_SECONDS)
+            self._worth = None
+            if self._is_worth_it() or self._room() <= before:
+                return
 
     async def all_settled(self) -> None:
         """Wait until nothing is in flight."""
@@ -71,8 +83,9 @@ class Slots:
             await asyncio.shield(self._empty)
 
     def _is_worth_it(self) -> bool:
-        """Half of the slots are free, not counting those in which messages only wait: they may do so for long."""
-        return self._room() * 2 >= self.total - self.waiting
+        """Many are free, or half, not counting those in which messages only wait: they may do so for long."""
+        room = self._room()
+        return room >= FULL_BATCH or room * 2 >= self.total - self.waiting
 
     def _room(self) -> int:
         return min(self._free, 2 * self.total - self._unsettled)
@@ -82,6 +95,8 @@ class Slots:
             if not self._changed.done():
                 self._changed.set_result(None)
             self._changed = None
+        if self._worth is not None and not self._worth.done() and self._is_worth_it():
+            self._worth.set_result(None)
 
     async def _change(self) -> None:
         # Only the intake waits here, so one future is enough.

@@ -171,7 +171,8 @@ class Worker:
             await path.handling.close()
             await let_leave(self._stack, self._hurry, self._options.grace_seconds)
             raise
-        jobs: list[Job] = [self._bus.run, path.outbox.run, path.progress.run, *self._scheduling(), path.intake.run]
+        helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, *self._scheduling()]
+        jobs: list[Job] = [self._bus.run, *helpers, path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._membership.tell_joined()
         queues = ", ".join(self._options.queues)
@@ -272,6 +273,7 @@ class Worker:
             # Only now: our own sweeper would find us gone, and say so.
             await self._membership.leave()
         await cancel(helpers)
+        await path.sampler.flush()
         self._bus.close()
         await asyncio.gather(telling, return_exceptions=True)
         logger.info("%s stopped", self.owner_id)

@@ -1,4 +1,4 @@
-"""The board port on the store: what operators and schedules tell every worker.
+"""The board port on the store: what operators and schedules tell every worker, and whose turn it is.
 
 The count of cancels is raised by `operating.py`, in the step that cancels.
 """
@@ -10,7 +10,7 @@ from tenure.notice import Notices, Pause, Tick
 
 
 class MemoryBoard:
-    """Pauses, cancels and ticks."""
+    """Pauses, cancels, ticks and turns."""
 
     def __init__(self, store: Store) -> None:
         """Made by `MemoryState`."""
@@ -53,3 +53,12 @@ class MemoryBoard:
         """Forget a schedule."""
         async with self._store.step():
             return self._store.ticks.pop(schedule, None) is not None
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Whose turn it is."""
+        async with self._store.step() as now:
+            holder, until = self._store.turns.get(name, ("", 0.0))
+            if holder != token and now < until <= now + seconds:
+                return False
+            self._store.turns[name] = token, now + seconds
+            return True

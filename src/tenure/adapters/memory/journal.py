@@ -1,4 +1,4 @@
-"""The journal port on the store: events in one order, until they are pruned."""
+"""The journal port on the store: events in one order, until they are pruned; and samples of how long runs took."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -7,6 +7,8 @@ from operator import attrgetter
 
 from tenure.adapters.memory.store import Store
 from tenure.event import Event, StoredEvent
+from tenure.sample import Sample, StoredSample
+from tenure.state import KEPT_SAMPLES
 
 #: In memory the newest so many are enough; twice as many before the old ones go, so that it is seldom done.
 _MOST = 100_000
@@ -56,6 +58,20 @@ class MemoryJournal:
             before = len(self._store.events)
             self._store.events = [stored for stored in self._store.events if stored.event.at >= oldest]
             return before - len(self._store.events)
+
+    async def sample(self, batch: Sequence[Sample]) -> None:
+        """Keep the newest ones of each queue and task."""
+        async with self._store.step():
+            for sample in batch:
+                self._store.last_sample += 1
+                stored = StoredSample(self._store.last_sample, sample)
+                self._store.samples[sample.queue, sample.task].append(stored)
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
+        """The next samples of a task after place `after`."""
+        async with self._store.step():
+            kept = self._store.samples.get((queue, task), ())
+            return list(islice((stored for stored in kept if stored.seq > after), limit))
 
 
 def _is_about(event: Event, message_id: str) -> bool:

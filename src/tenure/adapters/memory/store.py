@@ -8,7 +8,7 @@ loop, and that is all that "atomic" means here. The acts themselves are in the f
 import asyncio
 import math
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from types import TracebackType
 
 from tenure.adapters.memory.agenda import Agenda
@@ -22,6 +22,8 @@ from tenure.event import StoredEvent
 from tenure.message import MessageState
 from tenure.notice import Pause, Tick
 from tenure.owner import Owner
+from tenure.sample import StoredSample
+from tenure.state import KEPT_SAMPLES
 
 WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
 FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
@@ -90,6 +92,12 @@ class Store:
         self.last_event = 0
         self.pauses: dict[str, Pause] = {}
         self.ticks: dict[str, Tick] = {}
+        #: Who does something, and until when.
+        self.turns: dict[str, tuple[str, float]] = {}
+        #: The newest of each queue and task.
+        self.samples: defaultdict[tuple[str, str], deque[StoredSample]]
+        self.samples = defaultdict(lambda: deque(maxlen=KEPT_SAMPLES))
+        self.last_sample = 0
         #: How many leased messages were ever cancelled.
         self.cancels = 0
         #: Monotonic. None: never swept.

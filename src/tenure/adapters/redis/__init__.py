@@ -13,7 +13,9 @@ from tenure.clock import SYSTEM_CLOCK, Clock
 __all__ = ["Options", "RedisBroker", "RedisState", "connect", "read_options"]
 
 
-def connect(options: Options, *, clock: Clock = SYSTEM_CLOCK) -> tuple[RedisBroker, RedisState]:
-    """Broker and state over the server that `options` name."""
-    store = Store(options, clock)
+def connect(
+    options: Options, *, clock: Clock = SYSTEM_CLOCK, must_exist: bool = False
+) -> tuple[RedisBroker, RedisState]:
+    """Broker and state over the server that `options` name. `must_exist`: nobody has used the prefix? Do not open."""
+    store = Store(options, clock, must_exist=must_exist)
     return RedisBroker(store), RedisState(store)

@@ -1,4 +1,4 @@
-"""The board: what operators and schedules tell every worker.
+"""The board: what operators and schedules tell every worker, and whose turn it is.
 
 Every worker reads it once a second: two commands in one exchange. How many leased messages were cancelled is counted in
 the step that cancels (`lua/cancel.lua`).
@@ -6,17 +6,18 @@ the step that cancels (`lua/cancel.lua`).
 
 import msgspec
 
-from tenure.adapters.redis.script import BOARD
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis import strange
+from tenure.adapters.redis.script import BOARD, TURN
+from tenure.adapters.redis.store import Store, micros
 from tenure.notice import Notices, Pause, Tick
 
 _encode = msgspec.json.Encoder().encode
-_pause = msgspec.json.Decoder(Pause).decode
-_tick = msgspec.json.Decoder(Tick).decode
+_pause = msgspec.json.Decoder(Pause)
+_tick = msgspec.json.Decoder(Tick)
 
 
 class RedisBoard:
-    """Pauses and ticks in the store."""
+    """Pauses, ticks and turns in the store."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`."""
@@ -27,14 +28,15 @@ class RedisBoard:
         """Everything a worker must know."""
         commands = [("GET", f"{self._common}cancels"), ("HVALS", f"{self._common}pauses")]
         cancels, pauses = await self._store.commands_at(self._common, commands)
-        count = await self._cancels() if self._store.link.is_cluster else int(cancels or 0)
-        return Notices(tuple(sorted((_pause(raw) for raw in pauses), key=lambda pause: pause.queue)), count)
+        count = await self._cancels() if self._store.link.is_cluster else strange.count(cancels, "cancels")
+        read = (strange.read(_pause, raw, "pauses") for raw in pauses)
+        return Notices(tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)), count)
 
     async def _cancels(self) -> int:
         """In a cluster each queue counts for itself, in its own slot."""
         store = self._store
         keys = [f"{store.names.beside(queue)}cancels" for queue in await store.queues()]
-        return sum([int(await store.command_at(key, "GET", key) or 0) for key in keys])
+        return sum([strange.count(await store.command_at(key, "GET", key), "cancels") for key in keys])
 
     async def pause(self, pause: Pause) -> bool:
         """Ask workers to lease nothing from a queue."""
@@ -50,12 +52,14 @@ class RedisBoard:
 
     async def ticks(self) -> list[Tick]:
         """The newest tick of every schedule, by name."""
-        ticks = [_tick(raw) for raw in await self._store.command("HVALS", f"{self._common}ticks")]
-        return sorted(ticks, key=lambda tick: tick.schedule)
+        raws = await self._store.command("HVALS", f"{self._common}ticks")
+        read = (strange.read(_tick, raw, "ticks") for raw in raws)
+        return sorted((tick for tick in read if tick), key=lambda tick: tick.schedule)
 
     async def forget(self, schedule: str) -> bool:
         """Forget a schedule that is no more."""
-        common = self._common
-        commands = [("HDEL", f"{common}ticks", schedule), ("HDEL", f"{common}ticks:at", schedule)]
-        known, _ = await self._store.commands_at(common, commands)
-        return bool(known)
+        return bool(await self._store.run(BOARD, (), schedule))
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Whose turn it is."""
+        return bool(await self._store.run(TURN, (), name, token, micros(seconds)))

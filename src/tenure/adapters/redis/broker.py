@@ -35,9 +35,11 @@ class RedisBroker:
             settles_exactly_once=True,
             keys_at_send=True,
             unique_at_send=True,
+            # A queue's script reaches the keys of its own queue: another may lie on another server.
+            ids_across_queues=False,
             lease_per_message=True,
             priority_levels=MAX_PRIORITY + 1,
-            fairness=10,
+            fairness=10,  # FAIRNESS in lua/lease.lua
             native_expiry=False,
             browsable=True,
             depth_is_exact=True,
@@ -138,5 +140,9 @@ class RedisBroker:
 _SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}
 
 
+_DELETED = _SETTLED[Outcome.DELETED]
+
+
 def _settlements(outcomes: Sequence[Outcome]) -> list[Settlement]:
-    return [_SETTLED[outcome] for outcome in outcomes]
+    deleted, done = Outcome.DELETED, _DELETED  # nearly all of them, and looking one up takes longer
+    return [done if outcome is deleted else _SETTLED[outcome] for outcome in outcomes]

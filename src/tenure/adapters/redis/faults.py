@@ -5,15 +5,19 @@ The only place that knows Redis's error codes. Each sentence says what happened 
 """
 
 import asyncio
+import re
+import ssl
 
 from redis import exceptions
 
 from tenure.errors import (
+    BadURL,
     BrokerError,
     BrokerUnavailable,
     ConfigurationError,
     OwnerRetired,
     StoreForeign,
+    StoreMissing,
     StoreUnwritable,
     TenureError,
 )
@@ -27,14 +31,38 @@ _PASSING = {
     "MISCONF": "it cannot write to its disk; look at its log",
     "CLUSTERDOWN": "the cluster is down, or a slot has no master",
     "TRYAGAIN": "the slot is on its way to another node",
+    "ASK": "the slot is on its way to another node",
     "MASTERDOWN": "the link to its master is down",
     "BUSY": "somebody's script holds it up",
     "UNKILLABLE": "somebody's script holds it up",
     "FAILOVER": "it is handing over to a replica",
 }
+#: Those of them that mean: this is no longer the server that takes writes, whatever its name leads to now.
+_OTHER_ROLE = frozenset({"READONLY", "MASTERDOWN"})
 #: Errors that are answers: the exchange itself is in order.
 ANSWERED = (exceptions.ResponseError, exceptions.BusyLoadingError)
+_CLASSES = (
+    (exceptions.ReadOnlyError, "READONLY"), (exceptions.BusyLoadingError, "LOADING"),
+    (exceptions.OutOfMemoryError, "OOM"), (exceptions.MasterDownError, "MASTERDOWN"),
+    (exceptions.ClusterDownError, "CLUSTERDOWN"), (exceptions.TryAgainError, "TRYAGAIN"),
+    (exceptions.AskError, "ASK"), (exceptions.NoPermissionError, "NOPERM"),
+)  # fmt: skip
+#: A script's own trouble, as Redis 6.2 tells it: the code stands in the middle.
+_INNER = re.compile(r": -([A-Z]+) ")
+#: What a script may not do; the words are those of 6.2, 7 and Valkey.
+_DENIED = ("acl failure in script", "the user executing the script can't")
+#: Said by a node of a cluster to somebody who takes it for the only server; and by one that is none.
+_CLUSTER = frozenset({"MOVED", "CROSSSLOT"})
+_NO_CLUSTER = "cluster support disabled"
 _LOGIN = ("NOAUTH", "WRONGPASS", "invalid username-password", "invalid password", "without any password configured")
+
+
+class Wandering(Exception):
+    """A slot that moves faster than it can be followed."""
+
+    def __init__(self) -> None:
+        """There is nothing more to say."""
+        super().__init__("a slot moves from node to node")
 
 
 class NoMaster(Exception):
@@ -57,43 +85,90 @@ class PermissionMissing(ConfigurationError):
     code = "permission_missing"
 
 
+class NotRedis(BrokerUnavailable):
+    """Something else answers there."""
+
+    code = "not_redis"
+
+
+class TLSFailed(BrokerUnavailable):
+    """No connection by TLS: nobody vouches for the server, or it wants none."""
+
+    code = "tls_failed"
+
+
+class NotReplicated(BrokerUnavailable):
+    """It was carried out, but no replica confirmed it; see `options.py`."""
+
+    code = "not_replicated"
+
+
 class ServerTooOld(ConfigurationError):
     """The server cannot do what Tenure needs."""
 
     code = "server_too_old"
 
 
+def code_of(error: BaseException) -> str:
+    """Redis's own word for what is wrong; empty if there is none."""
+    if isinstance(error, exceptions.MovedError):
+        return "MOVED"
+    for kind, code in _CLASSES:
+        if isinstance(error, kind):
+            return code
+    if not isinstance(error, exceptions.ResponseError):
+        return ""
+    text = str(error)
+    if any(one in text.lower() for one in _DENIED):
+        return "NOPERM"
+    inner = _INNER.search(text)
+    return inner.group(1) if inner else text.partition(" ")[0].rstrip(":")
+
+
+def is_other_role(error: object) -> bool:
+    """Whether it came from a server that is not the master: look again where that is."""
+    return isinstance(error, BaseException) and code_of(error) in _OTHER_ROLE
+
+
 def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  # noqa: PLR0911 - a table of them
     """What to raise instead of `error`. `sent`: the request may have reached the server."""
-    text = str(error)
-    code = text.partition(" ")[0].rstrip(":")
+    text, code = str(error), code_of(error)
     if isinstance(error, exceptions.AuthenticationError | exceptions.AuthorizationError) or _is_login(error):
         return LoginRefused(
             f"{place} refused the login ({text}); nothing was written. Check user and password in the URL"
         )
-    if isinstance(error, exceptions.NoPermissionError) or code == "NOPERM":
+    if code == "NOPERM":
+        # A script that is stopped in its middle leaves what it has done.
+        what = "perhaps a part of it was done" if _is_inner(text) else "nothing was written"
         return PermissionMissing(
-            f"{place} does not let this user do what Tenure needs ({text}); nothing was written. Allow it: "
+            f"{place} does not let this user do what Tenure needs ({text}); {what}. Allow it: "
             "+@all -@admin -@dangerous +client|setname +client|list +info on the keys of the prefix, and its channels"
         )
-    for known, why in _PASSING.items():
-        if code == known or f"-{known} " in text or f"{known} " in text.partition(":")[2][: len(known) + 2]:
-            return BrokerUnavailable(f"{place} cannot take this now: {why} ({text}); nothing was written. Try again")
-    passing = (
-        (exceptions.ReadOnlyError, "READONLY"), (exceptions.BusyLoadingError, "LOADING"),
-        (exceptions.OutOfMemoryError, "OOM"), (exceptions.ClusterDownError, "CLUSTERDOWN"),
-        (exceptions.TryAgainError, "TRYAGAIN"), (exceptions.MasterDownError, "MASTERDOWN"),
-    )  # fmt: skip
-    for kind, known in passing:
-        if isinstance(error, kind):
-            return BrokerUnavailable(f"{place} cannot take this now: {_PASSING[known]} ({text}); nothing was written")
+    if code in _CLUSTER:
+        return BadURL(f"{place} is a node of a cluster ({text}); nothing was written. Write redis+cluster:// instead")
+    if _NO_CLUSTER in text:
+        return BadURL(f"{place} is none ({text}); nothing was written. Write redis:// instead")
+    if code in _PASSING:
+        return BrokerUnavailable(f"{place} cannot take this now: {_PASSING[code]} ({text}); nothing was written")
     if "WRONGTYPE" in text:
         return StoreForeign(
-            f"a key of Tenure at {place} holds something else ({text}); it was left as it is. Another program uses the "
+            f"{place}: a key of Tenure holds something else ({text}); it was left as it is. Another program uses the "
             "same names: give Tenure a prefix of its own (?prefix=…), or remove the key"
         )
     if isinstance(error, exceptions.ResponseError):
         return BrokerError(f"{place} refused the request: {text}; nothing was written")
+    if isinstance(error, exceptions.InvalidResponse):
+        return NotRedis(
+            f"{place}: what answers there does not speak as Redis does ({text}); nothing was written. Check host and "
+            "port, and whether it wants TLS (rediss://)",
+            outcome_unknown=sent,
+        )
+    trouble = _tls_trouble(error)
+    if trouble:
+        return TLSFailed(
+            f"{place}: no connection by TLS ({trouble}); nothing was sent. Check that the server speaks TLS, its "
+            "certificate and its name; ?ca_file=… names who is trusted, ?cert_file=…&key_file=… who you are"
+        )
     return away(place, error, sent=sent)
 
 
@@ -101,7 +176,22 @@ def away(place: str, error: BaseException | None, *, sent: bool) -> BrokerUnavai
     """The server cannot be reached, or did not answer."""
     why = "no answer in time" if isinstance(error, asyncio.TimeoutError | TimeoutError) else str(error or "closed")
     what = "it is not known whether the request was carried out" if sent else "nothing was sent to it"
-    return BrokerUnavailable(f"{place} is away ({why}); {what}. It is tried again", outcome_unknown=sent)
+    return BrokerUnavailable(f"{place} is away ({why}); {what}. Check that it runs", outcome_unknown=sent)
+
+
+def in_part(error: TenureError) -> TenureError:
+    """Another request of the same batch was carried out, so "nothing was written" is not the whole truth."""
+    if not isinstance(error, BrokerUnavailable):
+        return error
+    return BrokerUnavailable(f"{error}. So for a part of the batch; the rest was perhaps done", outcome_unknown=True)
+
+
+def missing(place: str, prefix: str) -> StoreMissing:
+    """Somebody wants to look at a place that nobody has used."""
+    return StoreMissing(
+        f"there is nothing of Tenure at {place} under the prefix {prefix!r}; nothing was created. "
+        "Mind the URL (host, database, ?prefix=…), or send a first message there"
+    )
 
 
 def closed(place: str) -> BrokerUnavailable:
@@ -130,12 +220,28 @@ def retired(owner: str) -> OwnerRetired:
     )
 
 
-def not_replicated(place: str) -> BrokerUnavailable:
-    """Written, but no replica has it."""
-    return BrokerUnavailable(
-        f"{place} wrote it, but no replica confirmed it in time (durability=replicated). It is tried again",
+def not_replicated(place: str, why: str) -> NotReplicated:
+    """Written, but not where it should be."""
+    return NotReplicated(
+        f"{place} has carried it out, but {why} in time (durability=replicated): it stands, and is lost only if the "
+        "master fails before it is passed on. Saying it again does no harm, and asks for the confirmation again",
         outcome_unknown=True,
     )
+
+
+def _is_inner(text: str) -> bool:
+    """Whether a script said it, and not the server instead of it."""
+    return "script" in text
+
+
+def _tls_trouble(error: BaseException) -> str:
+    """What TLS says is wrong; redis-py wraps it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return str(cause.reason or cause)
+        cause = cause.__cause__ or cause.__context__
+    return ""
 
 
 def _is_login(error: BaseException) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tenure.adapters.redis import strange
 from tenure.adapters.redis.script import FIND
 from tenure.adapters.redis.store import Store
 from tenure.message import Counters, MessageState
@@ -52,54 +53,74 @@ async def find(store: Store, ids: Sequence[str], queues: Sequence[str] | None = 
         return {}
     queues = await store.queues() if queues is None else queues
     answers = await store.run_all([store.call(FIND, [queue], ids) for queue in queues], writes=False)
-    return {
-        id: _read(id, queue, one)
+    read = (
+        _read(id, queue, one)
         for queue, reply in zip(queues, answers, strict=True)
         for id, one in zip(ids, reply, strict=True)
         if one
-    }
+    )
+    return {found.id: found for found in read if found is not None}
 
 
-def read_record(text: bytes) -> tuple[int, float, str]:
-    """Place, time of sending and task."""
-    number, sent_at, task = text.lstrip(b"x").split(b"|", 2)
-    return int(number[1:]), float(sent_at), task.decode()
+def read_record(text: bytes) -> tuple[int, float, str] | None:
+    """Place, time of sending and task. None: it is no record."""
+    try:
+        number, sent_at, task = text.lstrip(b"x").split(b"|", 2)
+        return int(number[1:]), float(sent_at), task.decode()
+    except ValueError:
+        strange.tell("records", text)
+        return None
 
 
-def _read(id: str, queue: str, answer: list[Any]) -> Found:
+def _read(id: str, queue: str, answer: list[Any]) -> Found | None:
     state, record, left, fence, owner, raw, pairs, history = answer
     more = dict(zip(pairs[::2], pairs[1::2], strict=True))
     if state == b"finished":
         found = read_finished(id, queue, record)
     else:
-        place, sent_at, task = read_record(record)
+        place, sent_at, task = read_record(record) or (0, 0.0, "")
         found = Found(
             id=id, queue=queue, state=MessageState(state.decode()), place=place, task=task or None, sent_at=sent_at,
-            left=int(left) / 1e6 if left else None, owner=owner.decode() or None, fence=int(fence) if fence else None,
+            left=int(left) / 1e6 if left else None, owner=strange.text_of(owner) or None,
+            fence=strange.count(fence, "leases") if fence else None,
             envelope=raw, counters=Counters(deliveries=1 if fence else 0),
         )  # fmt: skip
         if b"f" in more:
-            found.finished_at = float(more[b"f"])
-    if record[:1] == b"x" or b"d" in more or more:
-        found.counters = Counters(*(int(more.get(name, 0)) for name in (b"d", b"a", b"c", b"l")))
+            found.finished_at = _moment(more[b"f"])
+    if found is None:
+        return None
+    if record[:1] == b"x" or more:
+        found.counters = Counters(*(strange.count(more.get(name), f"x:{id}") for name in (b"d", b"a", b"c", b"l")))
     if b"r" in more:
-        found.reason = _reason.decode(more[b"r"])
+        found.reason = strange.read(_reason, more[b"r"], f"x:{id}")
     if b"pg" in more:
-        found.progress = _progress.decode(more[b"pg"])
+        found.progress = strange.read(_progress, more[b"pg"], f"x:{id}")
     found.checkpoint = more.get(b"cp")
-    found.history = tuple(_ending.decode(one) for one in history)
+    endings = (strange.read(_ending, one, f"h:{id}") for one in history)
+    found.history = tuple(one for one in endings if one is not None)
     return found
 
 
-def read_finished(id: str, queue: str, text: bytes) -> Found:
-    """A message of which only the record is left."""
+def _moment(text: bytes) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def read_finished(id: str, queue: str, text: bytes) -> Found | None:
+    """A message of which only the record is left. None: it is no such record."""
     length, _, rest = text[1:].partition(b":")
-    place, sent_at, task = read_record(rest[: int(length)])
+    state = _FINISHED.get(text[:1])
+    record = read_record(rest[: int(length)]) if state is not None and length.isdigit() else None
+    if state is None or record is None:
+        strange.tell("finished messages", text)
+        return None
+    place, sent_at, task = record
     is_special = rest[:1] == b"x"
     finished_at, _, result = rest[int(length) :].partition(b":")
-    state = _FINISHED[text[:1]]
     return Found(
-        id=id, queue=queue, state=state, place=place, task=task, sent_at=sent_at, finished_at=float(finished_at),
+        id=id, queue=queue, state=state, place=place, task=task, sent_at=sent_at, finished_at=_moment(finished_at),
         result=result if state is MessageState.COMPLETED else None,
         counters=Counters(deliveries=0 if is_special else 1),
     )  # fmt: skip

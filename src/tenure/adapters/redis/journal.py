@@ -2,6 +2,8 @@
 
 A page is whatever one call appended, as one entry of a stream, numbered by the place of its last event. Old pages go
 when there are too many events, and by `prune`. A page that is pruned in part is read from its middle.
+
+Samples of how long runs took are a list for each queue and task, which is forgotten when nothing was added for long.
 """
 
 from collections.abc import Sequence
@@ -9,9 +11,12 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis.script import JOURNAL
+from tenure.adapters.redis import strange
+from tenure.adapters.redis.script import JOURNAL, SAMPLE
 from tenure.adapters.redis.store import Store
 from tenure.event import Event, StoredEvent
+from tenure.sample import Sample, StoredSample
+from tenure.state import KEPT_SAMPLES
 
 #: So many events are kept, and a few more.
 _MOST_EVENTS = 200_000
@@ -19,7 +24,8 @@ _MOST_EVENTS = 200_000
 _PAGES = 100
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[Event]).decode
+_page = msgspec.json.Decoder(list[Event])
+_decode_sample = msgspec.json.Decoder(Sample).decode
 
 
 class RedisJournal:
@@ -72,7 +78,7 @@ class RedisJournal:
 
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
-        return int(await self._store.command("GET", f"{self._key}:n") or 0)
+        return strange.count(await self._store.command("GET", f"{self._key}:n"), "journal:n")
 
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; how many."""
@@ -91,8 +97,24 @@ class RedisJournal:
             await self._store.command("XTRIM", self._key, "MINID", pruned + 1)
         return pruned - start
 
+    async def sample(self, batch: Sequence[Sample]) -> None:
+        """Keep the newest ones of each queue and task."""
+        by_task: dict[str, list[bytes]] = {}
+        for one in batch:
+            by_task.setdefault(_sampled(one.queue, one.task), []).append(_encode(one))
+        values = [value for task, raws in by_task.items() for value in (task, len(raws), *raws)]
+        if values:
+            await self._store.run(SAMPLE, (), "add", KEPT_SAMPLES, *values)
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
+        """The next samples of a task after place `after`, oldest first."""
+        first, raws = await self._store.run(SAMPLE, (), "read", _sampled(queue, task), after, limit, writes=False)
+        return [
+            StoredSample(place, _decode_sample(raw)) for place, raw in enumerate(raws, int(first))
+        ]  # fmt: skip
+
     async def _pruned(self) -> int:
-        return int(await self._store.command("GET", f"{self._key}:pruned") or 0)
+        return strange.count(await self._store.command("GET", f"{self._key}:pruned"), "journal:pruned")
 
 
 def _events(page: Sequence[Any]) -> list[StoredEvent]:
@@ -100,8 +122,14 @@ def _events(page: Sequence[Any]) -> list[StoredEvent]:
     id, fields = page
     if len(fields) != 8 or fields[0] != b"c" or fields[6] != b"j":  # noqa: PLR2004 - as `lua/journal.lua` writes it
         return []
-    last, count = int(id.partition(b"-")[0]), int(fields[1])
-    return [StoredEvent(place, event) for place, event in enumerate(_decode(fields[7]), last - count + 1)]
+    last, count = int(id.partition(b"-")[0]), strange.count(fields[1], "journal")
+    events = strange.read(_page, fields[7], "journal") or []
+    return [StoredEvent(place, event) for place, event in enumerate(events, last - count + 1)]
+
+
+def _sampled(queue: str, task: str) -> str:
+    """One word for a queue and a task, which no others share."""
+    return f"{len(queue)}:{queue}:{task}"
 
 
 def _is_about(event: Event, message_id: str) -> bool:

@@ -49,7 +49,6 @@ class RedisLedger:
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
         """Let others claim."""
         answers = await self._each("release", tokens, lambda token: token.scope, _matched)
-        await self._store.replicate()
         return [bool(answer) for answer in answers]
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
@@ -59,7 +58,6 @@ class RedisLedger:
             return (*_matched(seal.token), seal.result, _encode(seal.handoffs) if seal.handoffs else "")
 
         answers = await self._each("seal", batch, lambda seal: seal.token.scope, said)
-        await self._store.replicate()
         return [bool(answer) for answer in answers]
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
@@ -86,7 +84,7 @@ class RedisLedger:
             arguments = [value for place in places for value in values(batch[place])]
             calls.append(store.call(LEDGER, [queue], [word, *arguments]))
         answers: list[Any] = [None] * len(batch)
-        for places, told in zip(by_queue.values(), await store.run_all(calls), strict=True):
+        for places, told in zip(by_queue.values(), await store.run_all(calls, keeps=word == "seal"), strict=True):
             if told == -1:
                 raise faults.retired(_owner(batch[places[0]]))
             for place, answer in zip(places, told, strict=True):

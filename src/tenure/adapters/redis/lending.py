@@ -11,6 +11,7 @@ from tenure.adapters.redis import faults
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.store import Store, micros
 from tenure.broker import BrokerTraits
+from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
 
@@ -44,7 +45,14 @@ class Lending:
         await self._store.refuse_banned(request.owner)
         for queue in queues:
             if len(leases) < want:
-                leases += await self._lease(request, [queue], want - len(leases), asked)
+                try:
+                    leases += await self._lease(request, [queue], want - len(leases), asked)
+                except BrokerUnavailable as error:
+                    if leases and not error.outcome_unknown:
+                        break  # a queue whose server is away must not keep what others have lent
+                    if leases:
+                        raise faults.in_part(error) from error
+                    raise
         return leases
 
     async def _lease(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
@@ -68,10 +76,13 @@ class Lending:
             queue, fence, seconds = queues[number], int(raw_fence), int(window) / 1e6
             deadline = asked + seconds
             self._lent[queue] = self._lent.get(queue, 0) + len(ids)
-            counters = {place: read_counters(text) for place, text in zip(told[::2], told[1::2], strict=True)}
-            for place, (id, raw) in enumerate(zip(ids, raws, strict=True)):
-                counted = counters.get(place, _FIRST_DELIVERY) if counters else _FIRST_DELIVERY
-                leases.append(Lease(id.decode(), queue, raw, owner, fence, fence, seconds, deadline, counted))
+            counters = [_FIRST_DELIVERY] * len(ids)
+            for place, text in zip(told[::2], told[1::2], strict=True):
+                counters[place] = read_counters(text)
+            leases += [
+                Lease(id.decode(), queue, raw, owner, fence, fence, seconds, deadline, counted)
+                for id, raw, counted in zip(ids, raws, counters, strict=True)
+            ]
         return leases
 
     async def touch(self, leases: Sequence[Lease]) -> list[bool]:

@@ -1,14 +1,15 @@
 """A line: the connections to one server, borrowed for one exchange at a time.
 
-redis-py speaks the protocol; how a request is repeated is decided above (`link.py`), because a script that was sent
-twice could run twice. Whatever goes wrong in the middle of an exchange closes that connection: an answer that nobody
-waited for must not meet the next request.
+redis-py speaks the protocol, and hiredis writes the requests, which is most of the work of a large one. How a request
+is repeated is decided above (`link.py`), because a script that was sent twice could run twice. Whatever goes wrong in
+the middle of an exchange closes that connection: an answer that nobody waited for must not meet the next request.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from hiredis import pack_command
 from redis.asyncio.connection import Connection
 from redis.exceptions import RedisError
 
@@ -34,21 +35,22 @@ class Line:
         #: Each with the moment at which it was put aside, on the machine's own clock.
         self._idle: list[tuple[Connection, float]] = []
         #: Raised by `drop`: connections from before are not used again.
-        self._era = 0
+        self.drops = 0
 
-    async def exchange(self, commands: Iterable[Command]) -> list[Any]:
+    async def exchange(self, commands: Iterable[Command], more_seconds: float = 0.0) -> list[Any]:
         """Send all commands, read all answers; errors that Redis answers with are among them.
 
-        Each goes out as soon as it is made, so the server is at work on the first while the next is written.
+        Each goes out as soon as it is made, so the server is at work on the first while the next is written. The server
+        may take `more_seconds` than usual.
         """
-        era = self._era
+        era = self.drops
         connection = await self._connected()
         sent = False
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout + more_seconds):
                 count = 0
                 for command in commands:
-                    packed = connection.pack_command(*command)
+                    packed = pack_command(tuple(command))
                     sent = True
                     await connection.send_packed_command(packed, check_health=False)
                     count += 1
@@ -59,7 +61,7 @@ class Line:
                 await self.drop()  # what happened to this one has likely happened to all
                 raise faults.translate(error, self._place, sent=sent) from error
             raise
-        if era == self._era and len(self._idle) < _IDLE_CONNECTIONS:
+        if era == self.drops and len(self._idle) < _IDLE_CONNECTIONS:
             self._idle.append((connection, SYSTEM_CLOCK.monotonic()))
         else:
             await _close(connection)
@@ -67,7 +69,7 @@ class Line:
 
     async def drop(self) -> None:
         """Use none of these connections again: they lead to a server that is no longer the right one."""
-        self._era += 1
+        self.drops += 1
         idle, self._idle = self._idle, []
         for connection, _ in idle:
             await _close(connection)

@@ -1,36 +1,21 @@
 """The link: how a request finds its server, and its answer finds the caller.
 
-Three kinds: one server, the master that Sentinels name, and a cluster whose slots lie on several servers. A request is
-repeated here only where Redis said that it did nothing: an unknown script, a slot that has moved. Used by `store.py`.
+Here to one server; `sentinel.py` and `cluster.py` find theirs differently. A request is repeated only where Redis said
+that it did nothing: an unknown script, a slot that has moved. Used by `store.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from redis.asyncio.connection import Connection, SSLConnection
-from redis.asyncio.sentinel import Sentinel
-from redis.backoff import NoBackoff
-from redis.crc import key_slot
-from redis.exceptions import (
-    AskError,
-    AuthenticationError,
-    MasterDownError,
-    MovedError,
-    NoScriptError,
-    ReadOnlyError,
-    RedisError,
-)
+from redis.exceptions import AskError, NoScriptError
 
 from tenure.adapters.redis import faults
+from tenure.adapters.redis.confirming import Confirmation
+from tenure.adapters.redis.connecting import Address, connection_to
 from tenure.adapters.redis.line import Command, Line
 from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.script import Script
 from tenure.errors import BrokerUnavailable
-
-Address = tuple[str, int]
-
-#: How often a request follows its slot to another server.
-_MOVES = 5
 
 
 class Call(NamedTuple):
@@ -46,27 +31,6 @@ class Call(NamedTuple):
         return (*name, len(self.keys), *self.keys, *self.arguments)
 
 
-def connection_to(options: Options, address: Address, **more: Any) -> Connection:
-    """A connection that never repeats anything by itself."""
-    fields: dict[str, Any] = {
-        "host": address[0], "port": address[1], "db": options.db, "username": options.username,
-        "password": options.password, "protocol": 2, "decode_responses": False, "socket_timeout": None,
-        "socket_connect_timeout": options.timeout_seconds, "socket_keepalive": True, "health_check_interval": 0,
-        "retry": _no_retry(), "retry_on_timeout": False,
-    } | more  # fmt: skip
-    if options.tls:
-        if options.ca_file:
-            fields["ssl_ca_certs"] = options.ca_file
-        return SSLConnection(**fields)
-    return Connection(**fields)
-
-
-def _no_retry() -> Any:
-    from redis.asyncio.retry import Retry  # noqa: PLC0415 - two classes of that name
-
-    return Retry(NoBackoff(), 0)
-
-
 class Link:
     """The way to one server; the other kinds find theirs differently."""
 
@@ -76,15 +40,18 @@ class Link:
         """Nothing is connected yet."""
         self.options = options
         self._lines: dict[Address, Line] = {}
+        #: How often the connections were dropped.
+        self._drops = 0
 
-    async def run(self, call: Call) -> Any:
-        """Run one script."""
-        answer = await self._ask(call.keys[0], call.command())
-        if isinstance(answer, NoScriptError):
-            answer = await self._ask(call.keys[0], call.command(whole=True))
-        return self._checked(answer)
+    @property
+    def drops(self) -> int:
+        """Grows whenever connections turned out to be useless, or to lead to the wrong server."""
+        drops = self._drops
+        for line in self._lines.values():
+            drops += line.drops
+        return drops
 
-    async def run_all(self, calls: Iterable[Call]) -> list[Any]:
+    async def run_all(self, calls: Iterable[Call], confirmation: Confirmation | None = None) -> list[Any]:
         """Run several scripts, in one exchange where they lie on one server."""
         calls, made = list[Call](), calls
 
@@ -93,11 +60,20 @@ class Link:
                 calls.append(call)
                 yield call.keys[0], call.command()
 
-        answers = await self._ask_all(keyed())
+        answers = await self._ask_all(keyed(), confirmation)
         for place, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
-                answers[place] = await self._ask(calls[place].keys[0], calls[place].command(whole=True))
-        return [self._checked(answer) for answer in answers]
+                answers[place] = await self._ask_again(calls[place], confirmation, alone=len(answers) == 1)
+        return self._all_checked(answers, confirmation)
+
+    async def _ask_again(self, call: Call, confirmation: Confirmation | None, *, alone: bool) -> Any:
+        try:
+            (answer,) = await self._ask_all([(call.keys[0], call.command(whole=True))], confirmation)
+        except BrokerUnavailable as error:
+            if alone:
+                raise
+            raise faults.in_part(error) from error
+        return answer
 
     async def command(self, key: str, *command: Any) -> Any:
         """One plain command, on the server that has `key`."""
@@ -105,14 +81,15 @@ class Link:
 
     async def commands(self, key: str, commands: Sequence[Command]) -> list[Any]:
         """Several, about keys that lie together."""
-        return [self._checked(one) for one in await self._ask_all([(key, command) for command in commands])]
+        return self._all_checked(await self._ask_all([(key, command) for command in commands]), None)
 
     async def address_of(self, key: str) -> Address:  # noqa: ARG002 - there is only one
         """The server that has `key`."""
         return self.options.hosts[0]
 
     async def drop(self) -> None:
-        """Use none of the connections again: the server has ended one of them."""
+        """Use none of the connections again: the server has ended one of them, or is no longer the right one."""
+        self._drops += 1
         for line in self._lines.values():
             await line.drop()
 
@@ -130,9 +107,33 @@ class Link:
         (answer,) = await self._ask_all([(key, command)])
         return answer
 
-    async def _ask_all(self, commands: Iterable[tuple[str, Command]]) -> list[Any]:
-        address = await self.address_of("")
-        return await self._line(address).exchange(command for _, command in commands)
+    async def _ask_all(
+        self, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None = None
+    ) -> list[Any]:
+        answers = await self._exchange(await self.address_of(""), commands, confirmation)
+        if any(faults.is_other_role(answer) for answer in answers):
+            await self.drop()  # the name may lead to another server by now
+        return answers
+
+    async def _exchange(
+        self, address: Address, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None
+    ) -> list[Any]:
+        line = self._line(address)
+        if confirmation is None:
+            return await line.exchange(command for _, command in commands)
+
+        def with_asks() -> Iterator[Command]:
+            key = ""
+            for own, command in commands:
+                key = own
+                yield command
+            yield from confirmation.commands(key)
+
+        answers = await line.exchange(with_asks(), confirmation.seconds)
+        told, asked = answers[: -confirmation.size], answers[-confirmation.size :]
+        if not all(isinstance(answer, NoScriptError | AskError) for answer in told):
+            confirmation.read(asked)  # else nothing was done yet
+        return told
 
     def _line(self, address: Address) -> Line:
         line = self._lines.get(address)
@@ -147,126 +148,11 @@ class Link:
             raise faults.translate(answer, self.options.place, sent=False) from answer
         return answer
 
-
-class SentinelLink(Link):
-    """The way to the master of a service."""
-
-    def __init__(self, options: Options) -> None:
-        """Ask Sentinels when it is first needed."""
-        super().__init__(options)
-        self._master: Address | None = None
-
-    async def address_of(self, key: str) -> Address:  # noqa: ARG002 - there is only one
-        """Whoever is the master, by the Sentinels' word."""
-        if self._master is None:
-            options = self.options
-            login = {"password": options.sentinel_password} if options.sentinel_password else {}
-            sentinel = Sentinel(  # type: ignore[no-untyped-call]
-                list(options.hosts),
-                socket_timeout=options.timeout_seconds,
-                retry=_no_retry(),
-                sentinel_kwargs=login or None,
-            )
-            try:
-                self._master = await sentinel.discover_master(options.service)
-            except (TimeoutError, OSError, RedisError) as error:
-                raise faults.away(self.options.place, error, sent=False) from error
-            finally:
-                for one in sentinel.sentinels:
-                    await one.aclose()
-        return self._master
-
-    async def _ask_all(self, commands: Iterable[tuple[str, Command]]) -> list[Any]:
-        try:
-            answers = await super()._ask_all(commands)
-        except BrokerUnavailable:
-            await self._look_again()
-            raise
-        if any(isinstance(answer, ReadOnlyError | MasterDownError | AuthenticationError) for answer in answers):
-            await self._look_again()
+    def _all_checked(self, answers: list[Any], confirmation: Confirmation | None) -> list[Any]:
+        errors = [answer for answer in answers if isinstance(answer, BaseException)]
+        if errors:
+            error = faults.translate(errors[0], self.options.place, sent=False)
+            raise error if len(errors) == len(answers) else faults.in_part(error) from errors[0]
+        if confirmation is not None and confirmation.lack:
+            raise faults.not_replicated(self.options.place, confirmation.lack)
         return answers
-
-    async def _look_again(self) -> None:
-        self._master = None
-        await self.drop()
-
-
-class ClusterLink(Link):
-    """The way to the server that has the slot of a key."""
-
-    is_cluster = True
-
-    def __init__(self, options: Options) -> None:
-        """Ask for the map of slots when it is first needed."""
-        super().__init__(options)
-        #: First and last slot, and who has them.
-        self._slots: list[tuple[int, int, Address]] = []
-
-    async def address_of(self, key: str) -> Address:
-        """By the map, which is asked for again when a server says that it is out of date."""
-        if not self._slots:
-            await self._read_map()
-        slot = key_slot(key.encode())
-        for first, last, address in self._slots:
-            if first <= slot <= last:
-                return address
-        self._slots = []
-        raise faults.away(self.options.place, faults.NoMaster(slot), sent=False)
-
-    async def publish_everywhere(self, channel: str) -> int:
-        """On every server that has a slot."""
-        masters = {address for _, _, address in self._slots}
-        for address in masters:
-            await self._line(address).exchange([("PUBLISH", channel, "")])
-        return len(masters)
-
-    async def _read_map(self) -> None:
-        error: Exception | None = None
-        known = dict.fromkeys([*self.options.hosts, *self._lines])
-        for address in known:
-            try:
-                (reply,) = await self._line(address).exchange([("CLUSTER", "SLOTS")])
-                slots = self._checked(reply)
-            except BrokerUnavailable as trouble:
-                error = trouble
-                continue
-            self._slots = [
-                (int(first), int(last), ((master[0] or b"").decode() or address[0], int(master[1])))
-                for first, last, master, *_ in slots
-            ]
-            return
-        raise error or faults.away(self.options.place, None, sent=False)
-
-    async def _ask_all(self, commands: Iterable[tuple[str, Command]]) -> list[Any]:
-        commands = list(commands)
-        by_server: dict[Address, list[int]] = {}
-        for place, (key, _) in enumerate(commands):
-            by_server.setdefault(await self.address_of(key), []).append(place)
-        answers: list[Any] = [None] * len(commands)
-        for address, places in by_server.items():
-            try:
-                got = await self._line(address).exchange([commands[place][1] for place in places])
-            except BrokerUnavailable:
-                self._slots = []
-                raise
-            for place, answer in zip(places, got, strict=True):
-                answers[place] = await self._follow(commands[place][1], answer)
-        return answers
-
-    async def _follow(self, command: Command, answer: Any) -> Any:
-        """A slot that has moved, or is on its way: nothing was done there, so ask where it is."""
-        for _ in range(_MOVES):
-            if isinstance(answer, MovedError):
-                self._slots = []
-                (answer,) = await self._line((answer.host, answer.port)).exchange([command])
-            elif isinstance(answer, AskError):
-                _, answer = await self._line((answer.host, answer.port)).exchange([("ASKING",), command])
-            else:
-                break
-        return answer
-
-
-def link_to(options: Options) -> Link:
-    """The way that `options` name."""
-    kinds = {"one": Link, "sentinel": SentinelLink, "cluster": ClusterLink}
-    return kinds[options.kind](options)

@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from redis.asyncio.connection import Connection
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from tenure.adapters.redis import faults
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
 
 logger = logging.getLogger("tenure.redis")
 
@@ -32,9 +32,14 @@ class Listener:
     """Those who wait on this loop, and their connection."""
 
     def __init__(
-        self, connect: Callable[[], Awaitable[Connection]], place: str, on_loss: Callable[[], Awaitable[None]]
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        place: str,
+        on_loss: Callable[[], Awaitable[None]],
+        timeout_seconds: float,
     ) -> None:
         """`connect` makes a connection with its name on it; `on_loss` is told when it has ended."""
+        self._timeout = timeout_seconds
         self._on_loss = on_loss
         self._connect = connect
         self._place = place
@@ -44,6 +49,8 @@ class Listener:
         self._waiters: dict[asyncio.Future[bool], frozenset[bytes]] = {}
         self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
         self._starting = asyncio.Lock()
+        #: How often the connection has ended.
+        self.losses = 0
         #: How much was said on each channel.
         self._heard: dict[bytes, int] = {}
         #: Answers that are on their way; a loop in virtual time must not go on before they are here.
@@ -61,6 +68,20 @@ class Listener:
                     self._task = asyncio.get_running_loop().create_task(self._run())
         finally:
             self.pending -= 1
+
+    async def be_at(self, address: tuple[str, int]) -> None:
+        """Be connected to this server: the one that was right before may still be there, and never end the line."""
+        connection = self._connection
+        if connection is not None and (connection.host, connection.port) != address:
+            await self.hang_up()
+
+    async def hang_up(self) -> None:
+        """End the connection; it is made anew at once."""
+        # Nobody may use it from now on: redis-py would connect it again, behind our back.
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(OSError, RedisError):
+                await connection.disconnect(nowait=True)
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -121,25 +142,43 @@ class Listener:
             self._answers.setdefault(answer, []).append(future)
         self.pending += 1
         try:
-            await connection.send_packed_command(connection.pack_command(*command), check_health=False)
-            await asyncio.gather(*futures)
+            async with asyncio.timeout(self._timeout):
+                await connection.send_packed_command(connection.pack_command(*command), check_health=False)
+                await asyncio.gather(*futures)
         except (OSError, RedisError) as error:
+            await self.hang_up()
             raise faults.away(self._place, error, sent=False) from error
         finally:
             self.pending -= 1
 
     async def _run(self) -> None:
         while True:
+            error: Exception | None = None
             try:
                 await self._read()
-            except (OSError, RedisError) as error:
-                await self._lose(error)
-                await self._on_loss()
+            except (OSError, RedisError) as trouble:
+                error = trouble
+            self.losses += 1
+            await self._lose(error)
+            await self._on_loss()
             await self._connect_again()
 
     async def _read(self) -> None:
         while self._connection is not None:
-            self._hear(await self._connection.read_response(disable_decoding=True))
+            try:
+                words = await self._connection.read_response(disable_decoding=True, disconnect_on_error=False)
+            except ResponseError as error:
+                self._refuse(error)
+            else:
+                self._hear(words)
+
+    def _refuse(self, error: ResponseError) -> None:
+        """Something that was asked for is not allowed; the line itself is in order."""
+        for futures in self._answers.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(faults.translate(error, self._place, sent=False))
+        self._answers.clear()
 
     def _hear(self, words: Any) -> None:
         kind, channel = words[0], words[1]
@@ -190,7 +229,7 @@ class Listener:
         while self._connection is None:
             try:
                 self._connection = await self._connect()
-            except BrokerUnavailable as error:
+            except (BrokerError, ConfigurationError) as error:  # those who ask hear of it, too
                 logger.debug("listening failed: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LAST_PAUSE)

@@ -11,6 +11,7 @@ from typing import Any
 from tenure.adapters.redis.finding import Found, find, read_finished, read_record
 from tenure.adapters.redis.script import DEPTH, WAITING
 from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.strange import text_of
 from tenure.broker import Browsed, Depth
 from tenure.message import MessageState
 
@@ -36,11 +37,11 @@ async def _page(store: Store, queue: str, state: MessageState, limit: int, after
         case MessageState.READY:
             reply = await store.run(WAITING, [queue], after, limit, writes=False)
             places = zip(map(int, reply[::2]), reply[1::2], strict=True)
-            return [id.decode() for _, id in sorted(places)[:limit]]
+            return [text_of(id) for _, id in sorted(places)[:limit]]
         case MessageState.DEAD:
             key = f"{names}dead"
             ids = await store.command_at(key, "ZRANGEBYSCORE", key, f"({after}", "+inf", "LIMIT", 0, limit)
-            return [id.decode() for id in ids]
+            return [text_of(id) for id in ids]
         case MessageState.DELAYED:
             scan = _scan(store, "ZSCAN", f"{names}z")
         case _:
@@ -49,7 +50,8 @@ async def _page(store: Store, queue: str, state: MessageState, limit: int, after
     async for pairs in scan:
         ids = pairs[::2]
         records = await store.command_at(names, "HMGET", f"{names}m", *ids)
-        numbered = [(read_record(record)[0], id.decode()) for id, record in zip(ids, records, strict=True) if record]
+        read = [(read_record(record), text_of(id)) for id, record in zip(ids, records, strict=True) if record]
+        numbered = [(record[0], id) for record, id in read if record is not None]
         first = heapq.nsmallest(limit, {*first, *(one for one in numbered if one[0] > after)})
     return [id for _, id in first]
 
@@ -61,9 +63,9 @@ async def _finished(store: Store, queue: str, state: MessageState, limit: int, a
     for key in keys:
         async for pairs in _scan(store, "HSCAN", key):
             read = [
-                read_finished(id.decode(), queue, text) for id, text in zip(pairs[::2], pairs[1::2], strict=True)
+                read_finished(text_of(id), queue, text) for id, text in zip(pairs[::2], pairs[1::2], strict=True)
             ]  # fmt: skip
-            more = [(one.place, one.id, one) for one in read if one.state is state and one.place > after]
+            more = [(one.place, one.id, one) for one in read if one and one.state is state and one.place > after]
             first = heapq.nsmallest(limit, first + more, key=lambda one: one[:2])
     found = await find(store, [id for _, id, _ in first], [queue])
     return [found[id] for _, id, _ in first if id in found and found[id].state is state]
@@ -71,7 +73,7 @@ async def _finished(store: Store, queue: str, state: MessageState, limit: int, a
 
 async def _buckets(store: Store, names: str) -> list[str]:
     oldest = await store.command_at(names, "HGET", f"{names}meta", "bk")
-    if oldest is None:
+    if oldest is None or not oldest.isdigit():
         return []
     keys, number, missing = [], int(oldest), 0
     while missing <= 8:  # noqa: PLR2004 - a window has four, and an idle queue may lack some
@@ -102,13 +104,20 @@ def _browsed(one: Found) -> Browsed:
     )  # fmt: skip
 
 
+def _age(store: Store, sent: bytes) -> float | None:
+    try:
+        return max(0.0, store.clock.wall() - float(sent)) if sent else None
+    except ValueError:
+        return None
+
+
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """Exact counts, and the age of what has lain ready longest."""
     asked = await store.queues() if queues is None else queues
     answers = await store.run_all([store.call(DEPTH, [queue], ()) for queue in asked], writes=False)
     depths = []
     for queue, (ready, delayed, leased, dead, sent) in zip(asked, answers, strict=True):
-        age = max(0.0, store.clock.wall() - float(sent)) if sent else None
+        age = _age(store, sent)
         if queues is not None or ready or delayed or leased or dead:
             depths.append(
                 Depth(queue=queue, ready=ready, delayed=delayed, leased=leased, dead=dead, oldest_age_seconds=age)

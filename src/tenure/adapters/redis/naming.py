@@ -23,6 +23,10 @@ class Names:
         #: The prefix of what belongs to no queue.
         self.common = f"{prefix}:{{{_NO_QUEUE}}}:"
         self.queues = f"{self.common}queues"
+        #: Where one of these is, somebody has sent, worked, paused, ticked or kept an event.
+        self.signs = tuple(
+            f"{self.common}{name}" for name in ("queues", "roster", "meta", "journal", "pauses", "ticks")
+        )
 
     def queue(self, queue: str) -> str:
         """The prefix of a queue's keys."""

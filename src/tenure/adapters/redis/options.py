@@ -4,11 +4,29 @@
     redis+sentinel://host:26379,other/service  the master of a service that Sentinels watch
     redis+cluster://host:7000,other:7001       a cluster
 
+What is kept of a message whose `send` returned, and of a settle that was answered, when something fails:
+
+    what fails                        durability=none                durability=replicated
+    a worker, a sender, a line        everything                     everything
+    the server, and it restarts:
+      with appendfsync always         everything                     everything
+      with appendfsync everysec       all but about a second         everything from Redis 7.2 on; else as on the left
+      without appendonly              what the last snapshot has     the same
+    the master, a replica takes over  what the replica had: all but  everything, if the replica that confirmed it is the
+                                      some milliseconds, mostly      one that takes over; with one replica it is
+    the master is cut off, likewise   nothing that it took since     the same; but none of that was confirmed
+
+`replicated` costs an exchange between master and replica for each batch (WAIT; and WAITAOF, where the server has it).
+If no replica confirms within `timeout_seconds`, a sender gets `not_replicated`: the message is stored and will be run,
+and is lost only if the master fails now; sending it again under its id is safe. A worker keeps its verdict and says it
+again until it is confirmed. Leases, beats, cancels and events do not wait for a replica.
+
 Read here, used by `link.py` and `store.py`.
 """
 
 from collections.abc import Iterable
 from math import isfinite
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote
 
@@ -25,10 +43,15 @@ _TAKEN = {
     "prefix": "letters, digits and : . - _ (no braces)",
     "timeout_seconds": "a number of seconds above 0",
     "tls": "yes or no",
-    "ca_file": "the path of a file with certificates",
+    "ca_file": "the path of a file with the certificates of those who are trusted",
+    "cert_file": "the path of a file with this client's certificate",
+    "key_file": "the path of a file with the key to it",
+    "verify": "yes or no",
     "sentinel_password": "the password of the Sentinels",
     "db": "the number of a database",
 }
+_TLS_ONLY = frozenset({"ca_file", "cert_file", "key_file", "verify"})
+_FILES = frozenset({"ca_file", "cert_file", "key_file"})
 _NUMBERS = frozenset({"keep_seconds", "body_limit", "timeout_seconds"})
 
 
@@ -46,12 +69,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     sentinel_password: str | None = None
     tls: bool = False
     ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    #: no: whoever answers is taken for the server. Only for tests.
+    verify: bool = True
     #: The first part of every key.
     prefix: str = "tenure"
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86_400.0
     body_limit: int = 1 << 20
-    #: replicated: what is acknowledged has reached a replica, once for each batch.
+    #: none or replicated; see above.
     durability: str = "none"
     #: How long to wait for an answer.
     timeout_seconds: float = 10.0
@@ -60,7 +87,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     def place(self) -> str:
         """Where it is, for people; without the password."""
         hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
-        return f"Redis at {hosts}" if self.kind == "one" else f"the Redis {self.kind} at {hosts}"
+        tls = " by TLS" if self.tls else ""
+        return f"Redis at {hosts}{tls}" if self.kind == "one" else f"the Redis {self.kind} at {hosts}{tls}"
 
 
 def read_options(url: str, parts: SplitResult) -> Options:
@@ -81,10 +109,17 @@ def read_options(url: str, parts: SplitResult) -> Options:
             raise BadURL(msg)
     else:
         fields["db"] = _db(url, path)
+    fields |= said
     if kind == "cluster" and fields["db"]:
         msg = f"{url!r}: a cluster has only database 0; nothing was opened"
         raise BadURL(msg)
-    return Options(**(fields | said))
+    if fields.get("key_file") and not fields.get("cert_file"):
+        msg = f"{url!r}: key_file is the key to a certificate; name that too (cert_file). Nothing was opened"
+        raise BadURL(msg)
+    if not fields["tls"] and not _TLS_ONLY.isdisjoint(said):
+        msg = f"{url!r}: {', '.join(sorted(_TLS_ONLY & said.keys()))} without TLS; write rediss://, or tls=yes"
+        raise BadURL(msg)
+    return Options(**fields)
 
 
 def _hosts(url: str, parts: SplitResult) -> tuple[tuple[str, int], ...]:
@@ -126,14 +161,14 @@ def _read(name: str, value: str) -> object:
     match name:
         case "durability":
             return value if value in ("none", "replicated") else None
-        case "tls":
+        case "tls" | "verify":
             return {"yes": True, "no": False}.get(value)
         case "db":
             return int(value) if value.isdecimal() else None
         case "prefix":
             allowed = value.isascii() and all(one.isalnum() or one in ":.-_" for one in value)
             return value if value and allowed else None
-    return value or None
+    return value if value and (name not in _FILES or Path(value).is_file()) else None
 
 
 def _number(value: str, *, whole: bool) -> float | None:

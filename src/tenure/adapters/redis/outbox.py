@@ -1,16 +1,19 @@
 """The outbox: hand-offs to queues in another slot of a cluster, kept with the ack until they are sent.
 
 An ack writes them beside the message, in the same step; then they are sent, which is idempotent by id, and only then
-removed. So a crash anywhere loses nothing, and makes no second copy. Used by `settling.py` and `returning.py`.
+removed. So a crash anywhere loses nothing, and makes no second copy: the next sweep sends what was left. Used by
+`settling.py` and `returning.py`.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.redis.script import SEND
+from tenure.adapters.redis import strange
+from tenure.adapters.redis.script import ASIDE, SEND
 from tenure.adapters.redis.sending import entry_of, too_large
 from tenure.adapters.redis.store import Store
 from tenure.message import Outgoing
@@ -43,11 +46,16 @@ class Outbox:
         key = self._key(queue)
         left = await self._store.command_at(key, "HGETALL", key)
         for id, raw in zip(left[::2], left[1::2], strict=True):
-            await self._send(queue, id.decode(), raw)
+            await self._send(queue, id, raw)
 
-    async def _send(self, queue: str, id: str, raw: bytes) -> None:
+    async def _send(self, queue: str, id: str | bytes, raw: bytes) -> None:
         store, by_queue = self._store, dict[str, list[Outgoing]]()
-        for handoff in _handoffs.decode(raw):
+        given = strange.read(_handoffs, raw, f"the outbox of {queue}")
+        if given is None:
+            name = hashlib.sha1(raw).hexdigest()  # noqa: S324 - only a name
+            await store.run(ASIDE, [queue], id, f"malformed-outbox-{name}")
+            return
+        for handoff in given:
             by_queue.setdefault(handoff.message.queue, []).append(handoff)
         await store.make_known(by_queue)
         calls = []
@@ -58,7 +66,7 @@ class Outbox:
                 refusal = too_large(len(body), self._body_limit) if len(body) > self._body_limit else None
                 values += entry_of(handoff, body, store.clock.wall(), refusal)
             calls.append(store.call(SEND, [target], ["lenient", len(handoffs), *values]))
-        await store.run_all(calls)
+        await store.run_all(calls, keeps=True)
         await store.command_at(self._key(queue), "HDEL", self._key(queue), id)
 
     def _key(self, queue: str) -> str:

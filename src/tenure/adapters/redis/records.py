@@ -46,7 +46,6 @@ class RedisRecords:
     async def checkpoint(self, lease: Lease, data: bytes) -> bool:
         """Keep what the next run starts from."""
         (kept,) = await self._note("cp", [(lease, data)])
-        await self._store.replicate()
         return kept
 
     async def load_checkpoint(self, id: str) -> bytes | None:
@@ -67,7 +66,7 @@ class RedisRecords:
                 arguments += (lease.id, lease.fence, lease.owner, value)
             calls.append(store.call(NOTE, [queue], arguments))
         kept = [False] * len(batch)
-        for places, answers in zip(by_queue.values(), await store.run_all(calls), strict=True):
+        for places, answers in zip(by_queue.values(), await store.run_all(calls, keeps=field == "cp"), strict=True):
             for place, answer in zip(places, answers, strict=True):
                 kept[place] = bool(answer)
         return kept

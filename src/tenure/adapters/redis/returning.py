@@ -1,15 +1,39 @@
 """Returning: what a holder can no longer finish goes back to its queue. Sweep and retire, over all queues.
 
-Whether there was an outage is judged once for all queues, by the time of the last sweep. A queue's own script moves its
-messages only while that judgement is young, so a sweeper that was frozen in between returns nothing.
+A sweep is two exchanges. First: was there a gap in the sweeps, judged once for all queues; what is overdue, and has the
+server begun anew, in each queue. Then the move. With its last batch, queues are healed too. A queue's script moves only
+while the look is young, so a sweeper that was frozen in between returns nothing. After a gap, a restart or a failover
+everybody gets a fresh window instead.
 """
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+from tenure.adapters.redis.healing import heal
+from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import Store, micros, read_queues
 from tenure.broker import SweepRequest, Swept
+
+#: Queues that are looked at in one step.
+_TOGETHER = 200
+_RETURNED, _DEAD = 1, 2
+
+#: The queues of one call, and what it is told.
+_Step = tuple[Sequence[str], Sequence[Any]]
+
+
+class _Look(NamedTuple):
+    """What was seen in one queue."""
+
+    queue: str
+    #: The queue's time then.
+    at: bytes
+    overdue: int
+    #: The server is another one, or began anew, since something was lent.
+    began_anew: bool
+    adopted: tuple[str, ...]
 
 
 class Returning:
@@ -20,57 +44,99 @@ class Returning:
         self._store = store
         self._outbox = outbox
         self._turn = 0
+        #: The queues there were at the last sweep.
+        self._known: list[str] = []
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, or give everybody a fresh window after an outage."""
-        queues = await self._queues()
-        judged, gap = await self._store.run(JUDGE, (), "ask", micros(request.interval_seconds))
+        store, interval = self._store, micros(request.interval_seconds)
+        began = store.clock.monotonic()
+        gap, looks = await self._look(request)
+        queues = [look.queue for look in looks]
         if gap:
-            lent = await self._run(queues, "grace", request, judged)
-            await self._store.run(JUDGE, (), "note", micros(request.interval_seconds))
-            if any(lent):
+            lent = await self._give_grace(queues, request)
+            await store.run(JUDGE, (), "note", interval)
+            if lent:
                 return Swept(grace=True)
-        looks = await self._run(queues, "look", request, judged)
-        returned: list[str] = []
-        dead: list[str] = []
-        for queue, look in zip(queues, looks, strict=True):
-            left = request.limit - len(returned) - len(dead)
-            if look[0] and left > 0:
-                await self._move(queue, left, request, judged, returned, dead)
+        adopted = tuple(id for look in looks for id in look.adopted)
+        shaken = [look.queue for look in looks if look.began_anew]
+        if shaken:
+            await self._give_grace(shaken, request)
+            return Swept(adopted=adopted, grace=True)
+        is_last = sum(look.overdue for look in looks) <= request.limit
+        found, unreadable = await self._tidy_up(queues) if is_last else ([], [])
+        if store.clock.monotonic() - began > request.interval_seconds:
+            # We were held up; the next sweep judges anew.
+            return Swept(tuple(found), tuple(unreadable), adopted)
+        returned, dead = await self._move(looks, request)
+        return Swept((*returned, *found), (*dead, *unreadable), adopted)
+
+    async def _tidy_up(self, queues: list[str]) -> tuple[list[str], list[str]]:
+        """Once a sweep, with its last batch, and before anything is moved: what fails here fails as a whole."""
         if self._store.link.is_cluster:
             for queue in queues:
                 await self._outbox.empty_all(queue)
-        adopted = tuple(id.decode() for look in looks for id in look[1:])
-        return Swept(tuple(returned), tuple(dead), adopted)
+        return await heal(self._store, queues)
 
-    async def _move(
-        self, queue: str, limit: int, request: SweepRequest, judged: bytes, returned: list[str], dead: list[str]
-    ) -> None:
-        (moved,) = await self._run([queue], "move", request, judged, limit)
-        if isinstance(moved, int):
-            return  # we were held up; the next sweep judges anew
-        for kind, id in zip(moved[::2], moved[1::2], strict=True):
-            (returned if kind == 1 else dead).append(id.decode())
-
-    async def _run(
-        self, queues: list[str], mode: str, request: SweepRequest, judged: bytes, limit: int = 0
-    ) -> list[Any]:
+    async def _look(self, request: SweepRequest) -> tuple[bool, list[_Look]]:
+        """Was there a gap, and what is to be seen in each queue. Known ones are looked at in the same exchange."""
         store = self._store
-        arguments = [
-            mode, limit, request.max_attempts, micros(request.lease_seconds), judged, micros(request.interval_seconds)
-        ]  # fmt: skip
-        if store.link.is_cluster and mode == "move":
-            # Each server has its own clock: only its own judgement could be compared. The roster is out of reach too.
-            arguments[4:6] = ["0", "1e18"]
-            arguments += await store.command("HKEYS", f"{store.names.common}roster") or [""]
-        return await store.run_all([store.call(SWEEP, [queue], arguments) for queue in queues])
-
-    async def _queues(self) -> list[str]:
-        """Beginning with another one each time, so that a limit starves none."""
-        queues = await self._store.queues()
+        judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds)))
+        groups = self._groups(self._known)
+        (gap, known), *answers = await store.run_all([judge, *self._calls("look", request, _limited(groups, request))])
+        looks = _looks(groups, answers)
+        queues = read_queues(known)
+        new = self._groups(sorted({*queues} - {*self._known}))
+        if new:
+            looks += _looks(new, await store.run_all(self._calls("look", request, _limited(new, request))))
+        self._known = sorted(queues)
+        # Beginning with another one each time, so that a limit starves none.
         self._turn += 1
-        start = self._turn % len(queues) if queues else 0
-        return queues[start:] + queues[:start]
+        start = self._turn % len(looks) if looks else 0
+        return bool(gap), looks[start:] + looks[:start]
+
+    def _groups(self, queues: list[str]) -> list[list[str]]:
+        """Those that one script can look at."""
+        together = 1 if self._store.link.is_cluster else _TOGETHER
+        return [queues[start : start + together] for start in range(0, len(queues), together)]
+
+    async def _give_grace(self, queues: list[str], request: SweepRequest) -> int:
+        """A page of leases at a time; how many. Nothing is moved before all have got theirs."""
+        left: list[tuple[str, bytes]] = [(queue, b"0") for queue in queues]
+        count = 0
+        while left:
+            answers = await self._run("grace", request, (([queue], (cursor,)) for queue, cursor in left))
+            count += sum(lent for _, lent in answers)
+            left = [(queue, cursor) for (queue, _), (cursor, _) in zip(left, answers, strict=True) if cursor != b"0"]
+        return count
+
+    async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[list[str], list[str]]:
+        shares = [(look, share) for look, share in _shares(looks, request.limit) if share]
+        if not shares:
+            return [], []
+        common = [request.max_attempts]
+        present: list[Any] = []
+        if self._store.link.is_cluster:
+            # The roster is out of the script's reach.
+            present = ["1", *await self._store.command("HKEYS", f"{self._store.names.common}roster")]
+        age = micros(request.interval_seconds)
+        answers = await self._run(
+            "move", request, (([look.queue], (share, *common, look.at, age, *present)) for look, share in shares)
+        )
+        returned: list[str] = []
+        dead: list[str] = []
+        for answer in answers:
+            if not isinstance(answer, int):  # else we were held up; the next sweep judges anew
+                returned += _of_kind(answer, _RETURNED)
+                dead += _of_kind(answer, _DEAD)
+        return returned, dead
+
+    async def _run(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Any]:
+        return await self._store.run_all(self._calls(mode, request, calls))
+
+    def _calls(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Call]:
+        lease = micros(request.lease_seconds)
+        return [self._store.call(SWEEP, queues, (mode, lease, *more)) for queues, more in calls]
 
     async def retire(self, owner: str, *, crashed: bool) -> Swept:
         """Ban the owner, return its messages, and only then take it off the roster: a crash in between is made good."""
@@ -84,3 +150,27 @@ class Returning:
         answers = await store.run_all([store.call(RETIRE, [queue], (owner, how)) for queue in queues])
         await store.run(ROSTER, (), "retire", owner)
         return Swept(tuple(id.decode() for ids in answers for id in ids))
+
+
+def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:
+    return [(group, (request.limit,)) for group in groups]
+
+
+def _looks(groups: list[list[str]], answers: Sequence[Any]) -> list[_Look]:
+    return [
+        _Look(queue, at, overdue, bool(began_anew), tuple(id.decode() for id in adopted))
+        for group, answer in zip(groups, answers, strict=True)
+        for queue, (at, overdue, began_anew, *adopted) in zip(group, answer, strict=True)
+    ]
+
+
+def _shares(looks: Iterable[_Look], limit: int) -> Iterable[tuple[_Look, int]]:
+    """How many may be moved in each queue."""
+    for look in looks:
+        share = min(limit, look.overdue)
+        limit -= share
+        yield look, share
+
+
+def _of_kind(answer: Sequence[Any], wanted: int) -> list[str]:
+    return [id.decode() for kind, id in zip(answer[::2], answer[1::2], strict=True) if kind == wanted]

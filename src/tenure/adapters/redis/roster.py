@@ -3,8 +3,12 @@
 Every worker has a connection with a name on it (`listening.py`). The kernel closes it when the process ends, however
 it ends: one that is not there for a second is dead. A machine that is gone closes nothing: whoever was not heard for 15
 seconds is given up too, but not called crashed. After an outage of the server, or of everybody's way to it, nobody is
-called dead before all could be heard.
+called dead before all could be heard; and a connection to a server that was replaced or restarted proves nothing.
+
+The connections are listed about twice a second for all workers together: whose turn it is, a beat is told.
 """
+
+from typing import Any
 
 import msgspec
 
@@ -18,10 +22,17 @@ from tenure.owner import DeadOwner, Owner
 PRESENCE_SECONDS = 15.0
 #: If nobody looked for so long, nobody is blamed for silence.
 _GAP_SECONDS = 10.0
-#: After such a gap, everybody has so long to connect again.
+#: After such a gap, or after the end of the looker's own connection, everybody has so long to connect again.
 _RECONNECT_SECONDS = 3.0
 #: A connection must be missing for so long.
 _ABSENT_SECONDS = 1.0
+#: And its owner must have said nothing for so long: a little more than workers leave between two words.
+_UNHEARD_SECONDS = 1.5
+#: Between two lists of the connections; and how old the last one may be for those whose turn it was not.
+_LIST_SECONDS, _FRESH_SECONDS = 0.45, 0.9
+
+#: What a beat is answered when the connections should be listed.
+_YOUR_TURN = 2
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Owner).decode
@@ -41,6 +52,9 @@ class RedisRoster:
         """Stand on `store`."""
         self._store = store
         self._may_list = True
+        self._is_my_turn = False
+        #: How often our own connection had ended when we last looked.
+        self._losses = 0
 
     async def join(self, owner: Owner) -> None:
         """First the connection, then the entry: whoever is listed can be tested."""
@@ -52,8 +66,10 @@ class RedisRoster:
 
     async def beat(self, owner: Owner) -> None:
         """Say that it is still there, by this store's connection from now on."""
-        await self._store.listener.start()
-        await self._store.run(ROSTER, (), "beat", owner.id, self._store.token, micros(PRESENCE_SECONDS))
+        await self._store.stay_present()
+        windows = (micros(PRESENCE_SECONDS), micros(_LIST_SECONDS))
+        answer = await self._store.run(ROSTER, (), "beat", owner.id, self._store.token, *windows)
+        self._is_my_turn = answer == _YOUR_TURN
 
     async def leave(self, owner: Owner) -> None:
         """Goodbye."""
@@ -70,14 +86,24 @@ class RedisRoster:
         ]  # fmt: skip
 
     async def _look(self) -> list[tuple[Owner, bytes]]:
-        lines = await self._connections()
-        windows = [micros(one) for one in (PRESENCE_SECONDS, _GAP_SECONDS, _RECONNECT_SECONDS, _ABSENT_SECONDS)]
-        said = ["0"] if lines is None else ["1", *lines]
-        reply = await self._store.run(ROSTER, (), "look", *windows, *said)
+        reply: Any = await self._ask("marks") if self._may_list and not self._is_my_turn else -1
+        if reply == -1:
+            self._is_my_turn = False
+            lines = await self._connections()
+            reply = await self._ask("words") if lines is None else await self._ask("list", *lines)
         found = [
             (_decode(raw), bytes(proof)) for raw, proof in zip(reply[1::3], reply[2::3], strict=True)
         ]  # fmt: skip
         return sorted(found, key=lambda one: (one[0].started_at, one[0].id))
+
+    async def _ask(self, *by: str | bytes) -> Any:
+        windows = (
+            PRESENCE_SECONDS, _GAP_SECONDS, _RECONNECT_SECONDS, _ABSENT_SECONDS, _UNHEARD_SECONDS, _FRESH_SECONDS
+        )  # fmt: skip
+        losses = self._store.listener.losses
+        # What ended our own connection may have ended others', and not all are as quick.
+        was_cut, self._losses = losses > self._losses, losses
+        return await self._store.run(ROSTER, (), "look", *map(micros, windows), int(was_cut), *by)
 
     async def _connections(self) -> list[bytes] | None:
         """The names of all connections. None: they cannot be had."""

@@ -1,6 +1,6 @@
 """The scripts: every act that decides about messages, for a whole batch, in one step on the server.
 
-They lie in `lua/`, a file for each act and three that several share. A script is called by its digest; a server that
+They lie in `lua/`, a file for each act and four that several share. A script is called by its digest; a server that
 does not know it, because it was restarted or flushed, gets its text (`link.py`).
 """
 
@@ -28,11 +28,13 @@ LEASE = _load("base", "move", "lease")
 TOUCH = _load("base", "move", "touch")
 ACK = _load("base", "move", "store", "ack")
 SETTLE = _load("base", "move", "settle")
-SWEEP = _load("base", "move", "sweep")
+SWEEP = _load("base", "move", "back", "sweep")
 JUDGE = _load("base", "judge")
-RETIRE = _load("base", "move", "retire")
+RETIRE = _load("base", "move", "back", "retire")
 CANCEL = _load("base", "move", "cancel")
 REDRIVE = _load("base", "move", "redrive")
+ASIDE = _load("base", "move", "aside")
+HEAL = _load("base", "move", "heal")
 HELD = _load("base", "move", "held")
 FIND = _load("base", "move", "find")
 LOOK = _load("base", "look")
@@ -41,5 +43,7 @@ WAITING = _load("base", "waiting")
 LEDGER = _load("base", "move", "ledger")
 NOTE = _load("base", "move", "note")
 JOURNAL = _load("base", "journal")
+SAMPLE = _load("base", "sample")
 BOARD = _load("base", "board")
+TURN = _load("base", "turn")
 ROSTER = _load("base", "roster")

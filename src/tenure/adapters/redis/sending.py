@@ -94,9 +94,8 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
     if pieces:
         await store.make_known(parcels)
         calls = (_call(store, queue, piece, batch) for queue, piece in pieces)
-        for (_, piece), told in zip(pieces, await store.run_all(calls), strict=True):
+        for (_, piece), told in zip(pieces, await store.run_all(calls, keeps=True), strict=True):
             _tell(piece, [batch[place].message for place in piece.places], told, answers)
-        await store.replicate()
     return [answer for answer in answers if answer is not None]
 
 

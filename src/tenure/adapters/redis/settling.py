@@ -29,39 +29,39 @@ async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: in
     handoffs = {handoff.message.queue for entry in batch for handoff in entry.handoffs}
     if handoffs:
         await store.make_known(handoffs)
-    calls, places = [], []
-    for queue, members in _by_queue(batch).items():
-        queues, arguments, order = _ack_arguments(
-            store, queue, [(place, batch[place]) for place in members], body_limit
-        )
+    calls, orders = [], []
+    for queue, places in _by_queue(batch).items():
+        queues, arguments, order = _ack_arguments(store, queue, batch, places, body_limit)
         calls.append(store.call(ACK, queues, arguments))
-        places.append(order)
-    for order, answer in zip(places, await store.run_all(calls), strict=True):
+        orders.append(order)
+    deleted = Outcome.DELETED
+    for order, answer in zip(orders, await store.run_all(calls, keeps=True), strict=True):
         for n, place in enumerate(order):
-            outcomes[place] = Outcome.DELETED if isinstance(answer, int) else _STALE[answer[n]] or Outcome.DELETED
+            outcomes[place] = deleted if isinstance(answer, int) else _STALE[answer[n]] or deleted
     if handoffs and store.link.is_cluster:
         await outbox.empty([entry for entry in batch if entry.handoffs])
-    await store.replicate()
     return outcomes
 
 
 def _ack_arguments(
-    store: Store, queue: str, entries: list[tuple[int, Ack]], body_limit: int
+    store: Store, queue: str, batch: Sequence[Ack], places: list[int], body_limit: int
 ) -> tuple[list[str], list[Any], list[int]]:
     """The queues that the script needs, its arguments, and the order of its answers."""
-    loans: dict[tuple[int, str], list[tuple[int, Ack]]] = {}
-    for place, entry in entries:
-        loans.setdefault((entry.lease.fence, entry.lease.owner), []).append((place, entry))
+    loans: dict[tuple[int, str], list[int]] = {}
+    for place in places:
+        lease = batch[place].lease
+        loans.setdefault((lease.fence, lease.owner), []).append(place)
     queues, order = [queue], list[int]()
     arguments: list[Any] = [len(loans)]
     given: list[Any] = []
     for (fence, owner), members in loans.items():
         arguments += (fence, owner, len(members))
-        for place, entry in members:
+        for number, place in enumerate(members, len(order) + 1):
+            entry = batch[place]
             arguments += (entry.lease.id, entry.result)
-            order.append(place)
             if entry.handoffs:
-                given += _handoff_arguments(store, entry.handoffs, queues, len(order), body_limit)
+                given += _handoff_arguments(store, entry.handoffs, queues, number, body_limit)
+        order += members
     return queues, arguments + given, order
 
 
@@ -131,10 +131,9 @@ async def _settle(
         for place in places:
             arguments += _arguments(how, batch[place], rest)
         calls.append(store.call(SETTLE, [queue], arguments))
-    for places, answers in zip(groups.values(), await store.run_all(calls), strict=True):
+    for places, answers in zip(groups.values(), await store.run_all(calls, keeps=True), strict=True):
         for place, answer in zip(places, answers, strict=True):
             outcomes[place] = _STALE[answer] or outcome
-    await store.replicate()
     return outcomes
 
 

@@ -5,7 +5,6 @@ and which queues there are, and carries out scripts. It opens with the first `op
 """
 
 import asyncio
-import logging
 import os
 import weakref
 from collections.abc import Iterable, Sequence
@@ -14,18 +13,22 @@ from typing import Any
 from redis.asyncio.connection import Connection
 from redis.exceptions import RedisError
 
-from tenure.adapters.redis import faults
-from tenure.adapters.redis.link import Call, Link, connection_to, link_to
+from tenure.adapters.redis import faults, strange
+from tenure.adapters.redis.checking import check
+from tenure.adapters.redis.cluster import ClusterLink
+from tenure.adapters.redis.confirming import Confirmation
+from tenure.adapters.redis.connecting import connection_to
+from tenure.adapters.redis.link import Call, Link
 from tenure.adapters.redis.listening import Listener
 from tenure.adapters.redis.naming import Names
 from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.script import LOOK, Script
+from tenure.adapters.redis.sentinel import SentinelLink
 from tenure.clock import Clock, SystemClock
-from tenure.errors import BrokerError, ConfigurationError
+from tenure.finding import Finding
 
-logger = logging.getLogger("tenure.redis")
-
-_OLDEST = (6, 2)
+#: The ways to each kind of place.
+_LINKS = {"one": Link, "sentinel": SentinelLink, "cluster": ClusterLink}
 #: A queue that was made known so long ago is made known again: somebody may have flushed the server.
 _KNOWN_SECONDS = 30.0
 
@@ -40,22 +43,39 @@ def micros(seconds: float) -> int:
     return round(seconds * 1_000_000)
 
 
+def read_queues(raws: Iterable[bytes]) -> list[str]:
+    """The names of queues; without those that are no text, and so are none of ours."""
+    queues = []
+    for raw in raws:
+        try:
+            queues.append(raw.decode())
+        except UnicodeDecodeError:
+            strange.tell("the list of queues", raw)
+    return queues
+
+
 class Store:
     """One place for messages and state."""
 
-    def __init__(self, options: Options, clock: Clock) -> None:
+    def __init__(self, options: Options, clock: Clock, *, must_exist: bool = False) -> None:
         """Nothing is opened yet."""
         self.options = options
+        self._must_exist = must_exist
         self.clock = clock
         #: A clock that is not the machine's decides itself; else the server's does.
         self.is_virtual = not isinstance(clock, SystemClock)
-        self.link: Link = link_to(options)
+        self.link: Link = _LINKS[options.kind](options)
         self.names = Names(options.prefix, is_cluster=self.link.is_cluster)
         #: What others find in the server's list of connections, for as long as this process lives.
         self.token = os.urandom(8).hex()
         self.listener = self._new_listener()
         self._keep = str(micros(options.keep_seconds))
         self._known: dict[str, float] = {}
+        #: What is wrong with how the server is set up.
+        self.findings: list[Finding] = []
+        self._has_waitaof = False
+        #: How often the link had dropped its connections when the listener was last told.
+        self._drops = 0
         self._users = 0
         self._pid = 0
         self._busy = 0
@@ -68,7 +88,13 @@ class Store:
         async with self._opening:
             if self._users == 0 or self._pid != os.getpid():
                 self._start()
-                await self._check()
+                try:
+                    self._has_waitaof, self.findings = await check(
+                        self.command, self.options, self.names, must_exist=self._must_exist
+                    )
+                except BaseException:
+                    await self.link.close()
+                    raise
                 self._users = 0
             self._users += 1
 
@@ -83,7 +109,7 @@ class Store:
 
     def twin(self) -> "Store":
         """The same place, for another loop."""
-        return Store(self.options, self.clock)
+        return Store(self.options, self.clock, must_exist=self._must_exist)
 
     def busy(self) -> bool:
         """Whether an answer is on its way."""
@@ -91,7 +117,8 @@ class Store:
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        self.link = link_to(self.options)
+        self.link = _LINKS[self.options.kind](self.options)
+        self._drops = 0
         self.listener = self._new_listener()
         self._known.clear()
         self._pid = os.getpid()
@@ -101,31 +128,18 @@ class Store:
         if watch is not None:
             watch(self.busy)
 
-    async def _check(self) -> None:
-        """Old servers cannot do it; a server that drops keys will lose messages."""
-        info = await self.command("INFO", "server")
-        said = dict(line.partition(":")[::2] for line in bytes(info).decode(errors="replace").splitlines())
-        version = said.get("redis_version", "0")
-        if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _OLDEST:
-            raise faults.too_old(self.options.place, version)
-        try:
-            _, policy = await self.command("CONFIG", "GET", "maxmemory-policy")
-        except (ConfigurationError, BrokerError, ValueError):
-            return  # not everybody may ask, and hosted servers do not tell
-        if policy != b"noeviction":
-            logger.warning(
-                "%s may drop keys when its memory is full (maxmemory-policy is %s), and messages with them; set it to "
-                "noeviction [eviction_policy]",
-                self.options.place,
-                policy.decode(),
-            )
+    async def stay_present(self) -> None:
+        """Keep a connection to the server that all others look at for it."""
+        await self.listener.start()
+        await self.listener.be_at(await self.link.address_of(self.names.common))
 
     def _new_listener(self) -> Listener:
         # What ended this connection has likely ended the others, and they do not notice.
-        return Listener(self._connect_listener, self.options.place, self._drop)
+        return Listener(self._connect_listener, self.options.place, self._drop, self.options.timeout_seconds)
 
     async def _drop(self) -> None:
         await self.link.drop()
+        self._drops = self.link.drops
 
     async def _connect_listener(self) -> Connection:
         address = await self.link.address_of(self.names.common)
@@ -133,8 +147,11 @@ class Store:
         try:
             async with asyncio.timeout(self.options.timeout_seconds):
                 await connection.connect()  # type: ignore[no-untyped-call]
-        except (TimeoutError, OSError, RedisError) as error:
-            raise faults.translate(error, self.options.place, sent=False) from error
+        except BaseException as error:
+            await connection.disconnect(nowait=True)
+            if isinstance(error, OSError | RedisError):  # a TimeoutError is one
+                raise faults.translate(error, self.options.place, sent=False) from error
+            raise
         return connection
 
     # --- asking -----------------------------------------------------------------------------------------
@@ -153,18 +170,24 @@ class Store:
         (answer,) = await self.run_all([self.call(script, queues, arguments)], writes=writes)
         return answer
 
-    async def run_all(self, calls: Iterable[Call], *, writes: bool = True) -> list[Any]:
-        """Run scripts, in order where they lie on one server."""
+    async def run_all(self, calls: Iterable[Call], *, writes: bool = True, keeps: bool = False) -> list[Any]:
+        """Run scripts, in order where they lie on one server.
+
+        `keeps`: this is what somebody relies on. With `durability=replicated`, return when a replica has it.
+        """
         self._require_open()
         if isinstance(calls, list) and not calls:
             return []
+        options, confirmation = self.options, None
+        if keeps and options.durability == "replicated":
+            confirmation = Confirmation(options.timeout_seconds, disk_too=self._has_waitaof)
         self._busy += 1
         try:
-            answers = await self.link.run_all(calls)
+            answers = await self.link.run_all(calls, confirmation)
             if writes and self.is_virtual:
                 await self._let_hear()
         finally:
-            self._busy -= 1
+            await self._end_work()
         return answers
 
     async def command(self, *command: Any) -> Any:
@@ -178,7 +201,7 @@ class Store:
         try:
             return await self.link.command(key, *command)
         finally:
-            self._busy -= 1
+            await self._end_work()
 
     async def commands_at(self, key: str, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Several."""
@@ -187,14 +210,16 @@ class Store:
         try:
             return await self.link.commands(key, commands)
         finally:
-            self._busy -= 1
+            await self._end_work()
 
-    async def replicate(self) -> None:
-        """With `durability=replicated`: return when a replica has what was written."""
-        if self.options.durability == "replicated":
-            count = await self.command("WAIT", 1, round(1000 * self.options.timeout_seconds))
-            if count < 1:
-                raise faults.not_replicated(self.options.place)
+    async def _end_work(self) -> None:
+        self._busy -= 1
+        drops = self.link.drops
+        if drops != self._drops:
+            # It lost its way, or found that it leads to another server. The listener would not notice: nothing is
+            # said on its line for hours.
+            self._drops = drops
+            await self.listener.hang_up()
 
     def _require_open(self) -> None:
         if self._users == 0 and self._pid != os.getpid():
@@ -223,7 +248,7 @@ class Store:
 
     async def queues(self) -> list[str]:
         """Every queue that was ever used here."""
-        return sorted(one.decode() for one in await self.command("SMEMBERS", self.names.queues))
+        return sorted(read_queues(await self.command("SMEMBERS", self.names.queues)))
 
     # --- waiting ----------------------------------------------------------------------------------------
 

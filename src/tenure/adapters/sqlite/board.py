@@ -1,4 +1,4 @@
-"""The board: what operators and schedules tell every worker.
+"""The board: what operators and schedules tell every worker, and whose turn it is.
 
 Every worker reads it once a second: one statement, which on most days finds one row. Pauses and ticks are a row
 each; how many leased messages were cancelled is counted in `meta`, by `cancelling.py`, in the step that cancels.
@@ -8,6 +8,7 @@ import msgspec
 
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.notice import Notices, Pause, Tick
 
@@ -21,12 +22,18 @@ INSERT INTO tick (schedule, at, tick) VALUES (?, ?, ?)
 ON CONFLICT (schedule) DO UPDATE SET at = excluded.at, tick = excluded.tick WHERE excluded.at > at
 """
 
+_TURN = """
+INSERT INTO turn (name, token, until) VALUES (?1, ?2, ?3 + ?4)
+ON CONFLICT (name) DO UPDATE SET token = excluded.token, until = excluded.until
+WHERE token = excluded.token OR until NOT BETWEEN ?3 + 1 AND ?3 + ?4
+"""
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Tick).decode
 
 
 class SqliteBoard:
-    """Pauses and ticks in the store."""
+    """Pauses, ticks and turns in the store."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`."""
@@ -58,6 +65,14 @@ class SqliteBoard:
     async def forget(self, schedule: str) -> bool:
         """Forget a schedule that is no more."""
         return await self._store.write(lambda tx: _changes(tx, "DELETE FROM tick WHERE schedule = ?", schedule))
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Whose turn it is.
+
+        Everybody asks under the write lock: so each process sees when nobody can write (`stall.py`), whoever sweeps.
+        """
+        length = micros(seconds)
+        return await self._store.write(lambda tx: _changes(tx, _TURN, name, token, tx.now, length), is_light=True)
 
 
 def _read(view: View) -> Notices:

@@ -1,4 +1,4 @@
-"""The journal: events in one order, stored by the page.
+"""The journal: events in one order, stored by the page; and samples of how long runs took, a row each.
 
 A page is whatever one call appended, as one row: keeping a hundred events is one insert. An event's place is
 counted back from the last place of its page. The newest page is emptied rather than removed when it grows
@@ -12,9 +12,17 @@ import msgspec
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.event import Event, StoredEvent
+from tenure.sample import Sample, StoredSample
+from tenure.state import KEPT_SAMPLES
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[Event]).decode
+_decode_sample = msgspec.json.Decoder(Sample).decode
+
+_FORGET_SAMPLES = """
+DELETE FROM sample WHERE queue = ?1 AND task = ?2 AND seq <= (
+    SELECT seq FROM sample WHERE queue = ?1 AND task = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)
+"""
 
 
 class SqliteJournal:
@@ -47,6 +55,16 @@ class SqliteJournal:
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; how many."""
         return await self._store.write(lambda tx: _prune(tx, tx.wall - older_than_seconds))
+
+    async def sample(self, batch: Sequence[Sample]) -> None:
+        """Keep the newest ones of each queue and task. After a power cut the last ones may be gone."""
+        if batch:
+            rows = [(one.queue, one.task, one.at, _encode(one)) for one in batch]
+            await self._store.write(lambda tx: _sample(tx, rows), is_light=True)
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
+        """The next samples of a task after place `after`, oldest first."""
+        return await self._store.read(lambda view: _samples(view, queue, task, after, limit))
 
 
 def _last(view: View) -> int:
@@ -102,7 +120,22 @@ def _is_about(event: Event, message_id: str) -> bool:
     return event.message_id == message_id or message_id in event.data.get("ids", ())
 
 
+def _sample(tx: Transaction, rows: Sequence[tuple[str, str, float, bytes]]) -> None:
+    tx.db.executemany("INSERT INTO sample (queue, task, at, sample) VALUES (?, ?, ?, ?)", rows)
+    for queue, task in {(queue, task) for queue, task, _, _ in rows}:
+        tx.db.execute(_FORGET_SAMPLES, (queue, task, KEPT_SAMPLES))
+
+
+def _samples(view: View, queue: str, task: str, after: int, limit: int) -> list[StoredSample]:
+    rows = view.db.execute(
+        "SELECT seq, sample FROM sample WHERE queue = ? AND task = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (queue, task, after, limit),
+    )
+    return [StoredSample(seq, _decode_sample(raw)) for seq, raw in rows.fetchall()]
+
+
 def _prune(tx: Transaction, horizon: float) -> int:
+    tx.db.execute("DELETE FROM sample WHERE at < ?", (horizon,))
     newest_page = _last(tx)
     pages = tx.db.execute(
         "SELECT last_seq, count, events FROM journal WHERE oldest_at < ? AND count > 0 ORDER BY last_seq", (horizon,)

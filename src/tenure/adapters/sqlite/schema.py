@@ -123,8 +123,22 @@ CREATE TABLE tick (schedule TEXT PRIMARY KEY, at REAL NOT NULL, tick BLOB NOT NU
 INSERT INTO meta VALUES ('cancels', 0);
 """
 
+_THIRD = """
+CREATE TABLE sample (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue TEXT NOT NULL,
+    task TEXT NOT NULL,
+    at REAL NOT NULL,
+    sample BLOB NOT NULL
+);
+CREATE INDEX sample_task ON sample (queue, task, seq);
+
+-- Who does something that one is enough for, and until when.
+CREATE TABLE turn (name TEXT PRIMARY KEY, token TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 
 
 def check_library() -> None:

@@ -24,6 +24,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "send is idempotent by id for ten minutes": (
         "Sending.test_a_send_repeated_after_a_lost_reply_makes_one_copy",
         "Sending.test_a_repeat_stores_what_was_missing",
+        "Sending.test_an_id_that_another_queue_knows_is_a_duplicate",
         "Sending.test_one_id_twice_in_a_batch_makes_one_copy",
         "Sending.test_a_repeat_is_recognised_for_ten_minutes",
         "Sending.test_a_repeat_while_it_is_held_leaves_the_holder_alone",
@@ -304,6 +305,15 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "of many with the same tick exactly one goes ahead, and ticks only move on": (
         "Board.test_of_many_with_the_same_tick_one_may_send",
         "Board.test_a_tick_that_is_not_newer_changes_nothing",
+    ),
+    "of many one has the turn, until it lapses; and nothing depends on it": (
+        "Turns.test_of_many_at_once_one_has_it",
+        "Turns.test_it_lapses_by_itself",
+        "Turns.test_nobody_waits_longer_than_their_own_turn_would_be",
+    ),
+    "all workers share the newest samples of each task": (
+        "Samples.test_the_newest_are_kept",
+        "Samples.test_reading_goes_on_from_any_place",
     ),
     "what was acknowledged outlives the connection": ("Durability",),
 }

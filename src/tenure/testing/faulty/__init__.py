@@ -22,6 +22,7 @@ from tenure.testing.faulty import (
     returning,
     sending,
     settling,
+    sharing,
     state,
     touching,
     uniqueness,
@@ -73,7 +74,7 @@ def _faults(*modules: Any) -> tuple[Fault, ...]:
 
 #: All of them, by theme.
 FAULTS: tuple[Fault, ...] = _faults(
-    sending, uniqueness, lending, touching, settling, returning, dead_letters, cancelling, ledger, state, board
+    sending, uniqueness, lending, touching, settling, returning, dead_letters, cancelling, ledger, state, board, sharing
 )
 
 __all__ = ["FAULTS", "Fault", "HonestBroker", "HonestState"]

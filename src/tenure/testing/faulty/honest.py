@@ -16,8 +16,9 @@ from tenure.message import MessageState, Outgoing
 from tenure.notice import Notices, Pause, Tick
 from tenure.owner import DeadOwner, Owner
 from tenure.record import Progress, Record
+from tenure.sample import Sample, StoredSample
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
-from tenure.state import Board, Journal, Ledger, Records, Roster, State
+from tenure.state import KEPT_SAMPLES, Board, Journal, Ledger, Records, Roster, State
 from tenure.testing.virtual import VirtualClock
 
 
@@ -238,6 +239,14 @@ class HonestJournal:
         """Pass it on."""
         return await self.inner.prune(older_than_seconds)
 
+    async def sample(self, batch: Sequence[Sample]) -> None:
+        """Pass it on."""
+        await self.inner.sample(batch)
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
+        """Pass it on."""
+        return await self.inner.samples(queue, task, after=after, limit=limit)
+
 
 class HonestBoard:
     """Passes everything on to the state's board."""
@@ -272,6 +281,10 @@ class HonestBoard:
     async def forget(self, schedule: str) -> bool:
         """Pass it on."""
         return await self.inner.forget(schedule)
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Pass it on."""
+        return await self.inner.take_turn(name, token, seconds)
 
 
 class HonestState:

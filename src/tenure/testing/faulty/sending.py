@@ -52,6 +52,26 @@ class StoresRepeatedSends(HonestBroker):
         return [msgspec.structs.replace(one, id=self.copies.get(one.id, one.id)) for one in leases]
 
 
+class KnowsIdsByQueue(StoresRepeatedSends):
+    """Makes a second copy when an id is sent to another queue."""
+
+    caught_by = ("Sending",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Where each id was sent first."""
+        super().__init__(inner, clock)
+        self.queues: dict[str, str] = {}
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Store what only another queue knows."""
+        answers = []
+        for outgoing in batch:
+            message = outgoing.message
+            is_elsewhere = self.queues.setdefault(message.id, message.queue) != message.queue
+            answers += await (super().send if is_elsewhere else self.inner.send)([outgoing])
+        return answers
+
+
 class AnswersOutOfOrder(HonestBroker):
     """Answers a batch in an order of its own."""
 

@@ -47,18 +47,32 @@ for _ = 1, tonumber(ARGV[4]) do
   at = at + 2 * count
 end
 if deleted > 0 then
-  call('ZCARD', P .. 'd')
+  -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+  check_queue(P, now)
+  for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
+  for _, one in ipairs(slow) do
+    local key = call('HGET', P .. 'x:' .. one[1], 'k')
+    if key then call('HLEN', P .. 'k:' .. key) end
+  end
+  local next_at = at
+  while next_at <= #ARGV do
+    local queue = tonumber(ARGV[next_at + 1])
+    if queue == 0 then
+      call('HLEN', P .. 'outbox')
+      next_at = next_at + 3
+    else
+      local _, given, after = check_entries(KEYS[queue], next_at + 3, tonumber(ARGV[next_at + 2]))
+      check_queue(KEYS[queue])
+      finished(KEYS[queue], now, given)
+      next_at = after
+    end
+  end
   -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
   many('HDEL', P .. 'l', ids)
   many('ZREM', P .. 'd', ids)
   many('HDEL', P .. 'm', ids)
   for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
-  for _, one in ipairs(fences_used) do
-    if call('HINCRBY', P .. 'n', one[1], -one[2]) <= 0 then
-      call('HDEL', P .. 'n', one[1])
-      call('HDEL', P .. 'loan', one[1])
-    end
-  end
+  for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
   keep_finished(P, now, rows)
   for _, one in ipairs(slow) do
     end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])

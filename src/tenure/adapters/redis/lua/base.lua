@@ -5,7 +5,9 @@
 -- ARGV: the time in microseconds (empty: Redis's own), wall time as JSON, the keep window in microseconds; then the rest.
 --
 -- A queue is made of
---   meta     hash: t, o (time), f (fence), n (place), p (priorities in use), c<p> (cursors), bk, bn (oldest and newest bucket)
+--   meta     hash: t, o (time), f (fence), n (place), p (priorities in use), c<p> (cursors), bk, bn (oldest and newest bucket),
+--            run (the server, since it began), al, ad (how far leases and deadlines were compared),
+--            hm, hz, hd (how far healing is)
 --   s<p>     stream of one priority: id and envelope; the entry's number is the message's place
 --   b<p>     zset place -> id: what came back, or fell due; lent before the stream
 --   z        zset due -> id: delayed
@@ -69,10 +71,34 @@ local function fetch(key, fields)
   return all
 end
 
+-- Which server this is, since when it runs. '': it must not be asked.
+local function run_id()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and match(info, 'run_id:(%x+)') or ''
+end
+
 -- Mark, priority and place of a record. nil: it is none.
 local function read(record)
   if not record then return nil end
   return match(record, '^(x?)(%d)(%d+)|')
+end
+
+-- How far the stream of a priority was read, by its own account; nil if that is gone.
+local function read_until(P, level)
+  local groups = redis.pcall('XINFO', 'GROUPS', P .. 's' .. level)
+  for _, group in ipairs(groups.err and {} or groups) do
+    for i = 1, #group, 2 do
+      if group[i] == 'name' and group[i + 1] ~= 'tenure' then break end
+      if group[i] == 'last-delivered-id' then return group[i + 1] end
+    end
+  end
+end
+
+-- How far lending is in the stream of a priority. What cannot be read there is asked of the stream itself.
+local function cursor_of(P, level)
+  local cursor = call('HGET', P .. 'meta', 'c' .. level)
+  if cursor and match(cursor, '^%d+%-%d+$') then return cursor end
+  return read_until(P, level) or '0-0'
 end
 
 local function bucket_at(now) return math.floor(now / (KEEP / BUCKETS)) end
@@ -81,10 +107,11 @@ local function bucket_at(now) return math.floor(now / (KEEP / BUCKETS)) end
 -- bucket, fields bk and bn of meta.
 local function finished(P, now, ids, range)
   range = range or call('HMGET', P .. 'meta', 'bk', 'bn')
-  local oldest, newest = tonumber(range[1] or ''), tonumber(range[2] or '')
-  if not oldest or not newest then return nil end
+  if not range[1] or not range[2] then return nil end
+  local current = bucket_at(now)
+  local oldest, newest = tonumber(range[1]) or 0, tonumber(range[2]) or current
   local found
-  for i = newest, math.max(oldest, bucket_at(now) - BUCKETS), -1 do
+  for i = math.min(newest, current + 100), math.max(oldest, bucket_at(now) - BUCKETS), -1 do
     local records = fetch(P .. 'done:' .. i, ids)
     for n = 1, #ids do
       if records[n] then

@@ -1,7 +1,13 @@
--- The newest tick of a schedule. ARGV: schedule, moment, tick. Returns 1 if it is new.
-local key = G .. 'ticks'
-local known = call('HGET', key .. ':at', ARGV[4])
-if known and tonumber(known) >= tonumber(ARGV[5]) then return 0 end
-call('HSET', key .. ':at', ARGV[4], ARGV[5])
-call('HSET', key, ARGV[4], ARGV[6])
+-- Ticks of schedules. ARGV: schedule; and, to note its newest one, its moment and the tick; else it is forgotten.
+-- Returns 1 if that changed something.
+local TICKS, AT, schedule, moment = G .. 'ticks', G .. 'ticks:at', ARGV[4], ARGV[5]
+local known = call('HGET', AT, schedule)
+call('HLEN', TICKS)
+if not moment then
+  call('HDEL', AT, schedule)
+  return call('HDEL', TICKS, schedule)
+end
+if known and (tonumber(known) or -math.huge) >= tonumber(moment) then return 0 end
+call('HSET', AT, schedule, moment)
+call('HSET', TICKS, schedule, ARGV[6])
 return 1

@@ -2,41 +2,58 @@
 -- Returns the state of each until now; '' if nothing was changed.
 local P, verb = KEYS[1], ARGV[4]
 local now = time_of(P, true)
-local answers, rows, leased = {}, {}, 0
+local answers, chosen, seen, rows, leased = {}, {}, {}, {}, 0
+check_queue(P, now)
+call('GET', G .. 'cancels')
+
+-- Where it is, and whether that lets it be taken out.
+local function look(id, level)
+  local x = check_message(P, id, level)
+  local fence = call('HGET', P .. 'l', id)
+  local state = fence and 'leased' or call('ZSCORE', P .. 'z', id) and 'delayed'
+    or call('ZSCORE', P .. 'dead', id) and 'dead' or 'ready'
+  -- Done is done, though it is still held.
+  local sealed = fence and x[1] and verb == 'cancel'
+    and call('HGET', P .. 'k:' .. x[1], 'id') == id and call('HGET', P .. 'k:' .. x[1], 's') == 'done'
+  if sealed or state == (verb == 'cancel' and 'dead' or 'leased') then return '' end
+  return state, fence, x
+end
+
 for at = 5, #ARGV do
-  local id = ARGV[at]
-  local record, state = call('HGET', P .. 'm', id), ''
+  local id, state = ARGV[at], ''
+  local record = call('HGET', P .. 'm', id)
   local _, level, place = read(record)
-  if level then
-    local fence = call('HGET', P .. 'l', id)
-    state = fence and 'leased' or call('ZSCORE', P .. 'z', id) and 'delayed'
-      or call('ZSCORE', P .. 'dead', id) and 'dead' or 'ready'
-    local x = call('HMGET', P .. 'x:' .. id, 'k', 'u')
-    local sealed = fence and x[1] and verb == 'cancel'
-      and call('HGET', P .. 'k:' .. x[1], 'id') == id and call('HGET', P .. 'k:' .. x[1], 's') == 'done'
-    if sealed or state == (verb == 'cancel' and 'dead' or 'leased') then
-      state = ''
-    else
-      local owner = fence and owner_of(P, fence)
-      record = special(P, id, record, fence and 1 or 0)
-      if fence then
-        unlend(P, id, fence)
-        leased = leased + 1
-      end
-      call('ZREM', P .. 'z', id)
-      call('ZREM', P .. 'b' .. level, id)
-      call('ZREM', P .. 'dead', id)
-      call('XDEL', P .. 's' .. level, place .. '-0')
-      if x[2] then call('ZREM', P .. 'u:' .. x[2], id) end
-      end_claim(P, id, x[1], 'free')
-      call('HDEL', P .. 'm', id)
-      remember(P, id, ending('cancelled', owner))
-      outlive(P, id)
-      rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', record, '')
-    end
+  if level and not seen[id] then
+    local fence, x
+    seen[id] = true
+    state, fence, x = look(id, level)
+    if state ~= '' then chosen[#chosen + 1] = {id, record, level, place, fence, x} end
   end
   answers[#answers + 1] = state
 end
+for _, one in ipairs(chosen) do
+  local id, record, level, place, fence, x = unpack(one)
+  local owner = fence and owner_of(P, fence)
+  record = special(P, id, record, fence and 1 or 0)
+  if fence then
+    unlend(P, id, fence)
+    leased = leased + 1
+  end
+  call('ZREM', P .. 'z', id)
+  call('ZREM', P .. 'b' .. level, id)
+  call('ZREM', P .. 'dead', id)
+  call('XDEL', P .. 's' .. level, place .. '-0')
+  if x[2] then call('ZREM', P .. 'u:' .. x[2], id) end
+  end_claim(P, id, x[1], 'free')
+  call('HDEL', P .. 'm', id)
+  remember(P, id, ending('cancelled', owner))
+  outlive(P, id)
+  rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', record, '')
+end
 if #rows > 0 then keep_finished(P, now, rows) end
-if leased > 0 then call('INCRBY', G .. 'cancels', leased) end
+if leased > 0 then
+  local count = redis.pcall('INCRBY', G .. 'cancels', leased)
+  -- No number stands there: whatever is new makes workers look.
+  if type(count) ~= 'number' then call('SET', G .. 'cancels', num(raw_time())) end
+end
 return answers

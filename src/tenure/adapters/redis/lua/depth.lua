@@ -4,9 +4,9 @@ local leased, delayed, dead = call('HLEN', P .. 'l'), call('ZCARD', P .. 'z'), c
 local ready = math.max(0, call('HLEN', P .. 'm') - leased - delayed - dead)
 local oldest, sent = nil, ''
 local levels = ready > 0 and call('HGET', P .. 'meta', 'p') or ''
-for level in levels:gmatch('.') do
+for level in levels:gmatch('%d') do
   local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
-  local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+  local cursor = cursor_of(P, level)
   local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
   local heads = {{tonumber(first[2]), first[1]}, entry and {tonumber(match(entry[1], '^%d+')), entry[2][2]} or {}}
   for _, head in ipairs(heads) do

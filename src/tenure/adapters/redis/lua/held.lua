@@ -15,7 +15,7 @@ for i = 1, #lent, 2 do
     local deadline, counters = tonumber(call('ZSCORE', P .. 'd', id) or ''), ''
     if mark == 'x' then
       local x = call('HMGET', P .. 'x:' .. id, 'd', 'a', 'c', 'l')
-      counters = (x[1] or 0) .. ':' .. (x[2] or 0) .. ':' .. (x[3] or 0) .. ':' .. (x[4] or 0)
+      counters = count_of(x[1]) .. ':' .. count_of(x[2]) .. ':' .. count_of(x[3]) .. ':' .. count_of(x[4])
     end
     found[#found + 1] = {tonumber(place), id, raw_of(P, id, level, place), fence, num(mine[fence]),
       num((deadline or now + mine[fence]) - now), counters}

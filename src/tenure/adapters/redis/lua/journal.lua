@@ -4,6 +4,7 @@ local KEY, word = G .. 'journal', ARGV[4]
 if word == 'append' then
   -- count, newest, oldest, events, most events
   local count = tonumber(ARGV[5])
+  call('XLEN', KEY)
   local last = (tonumber(call('GET', G .. 'journal:n') or '') or 0) + count
   call('SET', G .. 'journal:n', num(last))
   local function add()
@@ -27,7 +28,7 @@ local reply, last = {}, ARGV[5]
 for _, page in ipairs(call('XRANGE', KEY, '(' .. ARGV[5], '+', 'COUNT', ARGV[6])) do
   local fields = page[2]
   last = page[1]
-  if fields[1] == 'c' and fields[7] == 'j' and tonumber(fields[4]) >= tonumber(ARGV[8])
+  if fields[1] == 'c' and fields[7] == 'j' and (tonumber(fields[4]) or 0) >= tonumber(ARGV[8])
     and find(fields[8], ARGV[7], 1, true) then
     reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = page[1], fields[2], fields[8]
   end

@@ -10,28 +10,53 @@ for i = 10 + #KEYS - 1, #ARGV, 2 do
   by_task[ARGV[i]] = tonumber(ARGV[i + 1])
 end
 
+-- What was taken so far, to be put back if a key of another kind is met on the way.
+local undo = {}
+
+local function put_back()
+  for i = #undo, 1, -1 do call(unpack(undo[i])) end
+end
+
 local function promote(P, now)
   local due = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'LIMIT', 0, PIECE)
   if #due == 0 then return end
-  local records = fetch(P .. 'm', due)
+  local records, by_level = fetch(P .. 'm', due), {}
   for n, id in ipairs(due) do
     local _, level, place = read(records[n])
-    if level then call('ZADD', P .. 'b' .. level, place, id) end
+    local places = level and (by_level[level] or {})
+    if level then by_level[level], places[#places + 1], places[#places + 2] = places, place, id end
+  end
+  for level in pairs(by_level) do call('ZCARD', P .. 'b' .. level) end
+  for level, places in pairs(by_level) do
+    many('ZADD', P .. 'b' .. level, places)
+    for i = 2, #places, 2 do
+      undo[#undo + 1] = {'ZADD', P .. 'z', call('ZSCORE', P .. 'z', places[i]), places[i]}
+      undo[#undo + 1] = {'ZREM', P .. 'b' .. level, places[i]}
+    end
   end
   many('ZREM', P .. 'z', due)
+end
+
+-- Lent, delayed or dead: somebody has put it where it can be taken again.
+local function is_elsewhere(P, id)
+  return call('HGET', P .. 'l', id) or call('ZSCORE', P .. 'z', id) or call('ZSCORE', P .. 'dead', id)
 end
 
 -- Those that came back, or fell due.
 local function take_back(P, level, want, taken, raws, found)
   local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
   if #ids == 0 then return end
-  local records = fetch(P .. 'm', ids)
+  local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level), '^%d+'))
   for n, id in ipairs(ids) do
     local _, own, place = read(records[n])
-    if own then
+    -- One that is still to be read from the stream is lent when it is.
+    local comes = own and own == level and tonumber(place) > ahead
+      and #call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0') > 0
+    if own and not comes and not is_elsewhere(P, id) then
+      raws[#taken + 1], found[#taken + 1] = raw_of(P, id, own, place), records[n]
       taken[#taken + 1] = id
-      raws[#taken], found[#taken] = raw_of(P, id, own, place), records[n]
-    elseif records[n] then
+      undo[#undo + 1] = {'ZADD', P .. 'b' .. level, place, id}
+    elseif records[n] and not own then
       set_aside(P, id, level, num(raw_time()), records[n], 'its record cannot be read')
     end
   end
@@ -44,7 +69,7 @@ local function read_new(P, level, want)
   local reply = redis.pcall(unpack(command))
   if reply and reply.err then
     if not find(reply.err, 'NOGROUP', 1, true) then error(reply.err, 0) end
-    call('XGROUP', 'CREATE', key, 'tenure', call('HGET', P .. 'meta', 'c' .. level) or '0', 'MKSTREAM')
+    call('XGROUP', 'CREATE', key, 'tenure', cursor_of(P, level), 'MKSTREAM')
     reply = call(unpack(command))
   end
   return reply and reply[1] and reply[1][2] or {}
@@ -56,7 +81,9 @@ local function refuse(P, level, entry, record)
   local place, rest = match(entry[1], '^(%d+)-(%d+)$')
   local id, raw = 'malformed-' .. level .. '-' .. entry[1], cjson.encode(fields)
   if fields[1] == 'i' and fields[3] == 'e' then raw = fields[4] end
-  if fields[1] == 'i' and not read(record) and rest == '0' then
+  -- It keeps its name, if it can be told and nothing else is known under it.
+  if fields[1] == 'i' and not read(record) and rest == '0' and is_plain(fields[2])
+    and not finished(P, time_of(P, false), {fields[2]}) then
     id = fields[2]
     call('DEL', P .. 'x:' .. id)
   end
@@ -66,8 +93,15 @@ end
 
 -- Those that are lent for the first time.
 local function take_new(P, level, want, taken, raws, found)
+  local kept = call('HGET', P .. 'meta', 'c' .. level)
+  local before = kept and match(kept, '^%d+%-%d+$') or cursor_of(P, level)
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
+  undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
+  undo[#undo + 1] = {'XGROUP', 'SETID', P .. 's' .. level, 'tenure', before}
+  -- Somebody has set the group back: those that were read before are not lent twice.
+  local again = tonumber(match(entries[1][1], '^%d+')) <= tonumber(match(before, '^%d+')) and {}
+  for _, id in ipairs(again and taken or {}) do again[id] = true end
   local ids, count = {}, #entries
   for n = 1, count do
     local fields = entries[n][2]
@@ -78,13 +112,18 @@ local function take_new(P, level, want, taken, raws, found)
     local entry, record = entries[n], records[n]
     local number = level .. sub(entry[1], 1, -3) .. '|'
     if record and (find(record, number, 1, true) or 9) <= 2 and sub(entry[1], -2) == '-0' then
-      size = size + 1
-      taken[size], raws[size], found[size] = ids[n], entry[2][4], record
+      if not again or not (again[ids[n]] or is_elsewhere(P, ids[n]) or call('ZSCORE', P .. 'b' .. level, ids[n])) then
+        size = size + 1
+        taken[size], raws[size], found[size] = ids[n], entry[2][4], record
+      end
     else
       refuse(P, level, entry, record)
     end
   end
-  call('HSET', P .. 'meta', 'c' .. level, entries[#entries][1])
+  local last = entries[count][1]
+  if not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
+    call('HSET', P .. 'meta', 'c' .. level, last)
+  end
 end
 
 local function take(P, level, want, taken, raws, found)
@@ -100,7 +139,7 @@ local function oldest_below(P, levels, top)
     if level < top then
       local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
       local place = tonumber(first[2])
-      local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+      local cursor = cursor_of(P, level)
       local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
       local other = entry and tonumber(match(entry[1], '^%d+'))
       if other and (not place or other < place) then place = other end
@@ -124,7 +163,7 @@ local function choose(P, levels, want, lent)
       take(P, level, want - turns - #taken, taken, raws, found)
       if #taken > 0 then top = top or level end
     elseif not top and turns > 0 then
-      local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+      local cursor = cursor_of(P, level)
       if call('ZCARD', P .. 'b' .. level) > 0
         or #call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1) > 0 then
         top = level
@@ -146,22 +185,34 @@ end
 
 local function own_seconds(record, own)
   local seconds = tonumber(own or '') or (by_task and by_task[match(record, '|[^|]*|(.*)$')])
-  return seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
+  return seconds and seconds == seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
 end
 
 -- What a special message has to say: counters, seconds, envelope. It waits no longer under its `unique`.
-local function details(P, id, record, raw)
-  local key = P .. 'x:' .. id
-  local x = call('HMGET', key, 'a', 'c', 'l', 's', 'u', 'e')
-  local counters = call('HINCRBY', key, 'd', 1) .. ':' .. (x[1] or 0) .. ':' .. (x[2] or 0) .. ':' .. (x[3] or 0)
+local function details(P, id, record, raw, x)
+  local counters = num(raise(P .. 'x:' .. id, 'd', 1)) .. ':' .. count_of(x[1]) .. ':' .. count_of(x[2]) .. ':' .. count_of(x[3])
   if x[5] then call('ZREM', P .. 'u:' .. x[5], id) end
   return counters, own_seconds(record, x[4]), x[6] or raw
 end
 
+-- What is due falls due. What can be lent, and what there is to say of those that are special; nothing, if a key of another kind is in the way.
+local function pick(P, now, levels, want, lent)
+  promote(P, now)
+  local ids, raws, records = choose(P, levels, want, lent)
+  local more = {}
+  for n, id in ipairs(ids) do
+    if string.byte(records[n]) == 120 then
+      more[n] = call('HMGET', P .. 'x:' .. id, 'a', 'c', 'l', 's', 'u', 'e')
+      if more[n][5] then call('ZCARD', P .. 'u:' .. more[n][5]) end
+    end
+  end
+  return ids, raws, records, more
+end
+
 local function lend(P, number, want, lent, reply)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p')
-  local levels = meta[4]
-  if not levels then return 0 end
+  local levels = (meta[4] or ''):gsub('%D', '')
+  if levels == '' then return 0 end
   local now = time_of(P, false, meta)
   -- A key of another kind where one of ours should be must be found before anything is changed.
   call('HLEN', P .. 'm')
@@ -169,8 +220,12 @@ local function lend(P, number, want, lent, reply)
   call('ZCARD', P .. 'd')
   call('HLEN', P .. 'loan')
   call('HLEN', P .. 'n')
-  promote(P, now)
-  local ids, raws, records = choose(P, levels, want, lent)
+  undo = {}
+  local is_done, ids, raws, records, more = pcall(pick, P, now, levels, want, lent)
+  if not is_done then
+    put_back()
+    error(ids, 0)
+  end
   local count = #ids
   if count == 0 then return 0 end
   time_of(P, true, meta)
@@ -178,8 +233,8 @@ local function lend(P, number, want, lent, reply)
   local loans, order, marks, deadlines, size = {}, {}, {}, {}, 0
   for n = 1, count do
     local id, raw, record, counters, seconds = ids[n], raws[n], records[n], '', SECONDS
-    if string.byte(record) == 120 then
-      counters, seconds, raw = details(P, id, record, raw)
+    if more[n] then
+      counters, seconds, raw = details(P, id, record, raw, more[n])
     elseif by_task then
       seconds = own_seconds(record)
     end
@@ -216,6 +271,11 @@ end
 if is_banned(OWNER) then return -1 end
 local left, reply = tonumber(ARGV[6]), {}
 for i = 1, #KEYS - 1 do
-  if left > 0 then left = left - lend(KEYS[i], i - 1, left, tonumber(ARGV[9 + i]), reply) end
+  if left > 0 then
+    local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[9 + i]), reply)
+    -- What is lent by now is told; what is wrong with this queue is told when it is the first.
+    if not is_done and #reply == 0 then error(count, 0) end
+    left = is_done and left - count or 0
+  end
 end
 return reply

@@ -2,6 +2,14 @@
 local P, word = KEYS[1], ARGV[4]
 local now = time_of(P, true)
 
+-- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+call('HLEN', P .. 'm')
+call('HLEN', P .. 'l')
+for at = 5, #ARGV, ({claim = 5, renew = 5, release = 4, seal = 6, forget = 1})[word] do
+  call('HLEN', P .. 'k:' .. ARGV[at])
+  if word == 'claim' then call('HLEN', P .. 'x:' .. ARGV[at + 1]) end
+end
+
 local function is_cancelled(id)
   if call('HEXISTS', P .. 'm', id) == 1 then return false end
   local old = finished(P, now, {id})
@@ -10,7 +18,7 @@ end
 
 -- scope, id, owner, seconds, digest. Answers: fence (go ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id.
 local function claim()
-  local answers, fence, banned = {}, nil, {}
+  local answers, fence = {}, nil
   for at = 5, #ARGV, 5 do
     if is_banned(ARGV[at + 2]) then return -1 end
   end
@@ -23,7 +31,7 @@ local function claim()
       answer = {'c', c[1]}
     elseif c[3] == 'done' then
       answer = {'d', c[6] or '', c[7] or ''}
-    elseif c[3] == 'running' and tonumber(c[5]) >= now and not is_banned(c[4]) then
+    elseif c[3] == 'running' and c[4] and (tonumber(c[5] or '') or 0) >= now and not is_banned(c[4]) then
       answer = {'r', c[4], num(tonumber(c[5]) - now)}
     else
       if not fence then

@@ -4,9 +4,9 @@ for i = 1, #KEYS - 1 do
   local P = KEYS[i]
   local levels = call('HGET', P .. 'meta', 'p')
   if levels then
-    for level in levels:gmatch('.') do
+    for level in levels:gmatch('%d') do
       if call('ZCARD', P .. 'b' .. level) > 0 then return 0 end
-      local cursor = call('HGET', P .. 'meta', 'c' .. level) or '0'
+      local cursor = cursor_of(P, level)
       if #call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1) > 0 then return 0 end
     end
     local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')

@@ -9,13 +9,68 @@ local function special(P, id, record, deliveries)
   return record
 end
 
-local function unlend(P, id, fence)
-  call('HDEL', P .. 'l', id)
-  call('ZREM', P .. 'd', id)
-  if call('HINCRBY', P .. 'n', fence, -1) <= 0 then
+-- A number in a hash goes up. One that people have made unreadable begins anew.
+local function raise(key, field, by)
+  local n = redis.pcall('HINCRBY', key, field, by)
+  if type(n) == 'number' then return n end
+  call('HSET', key, field, by)
+  return tonumber(by)
+end
+
+-- A number in a hash, for whoever reads it; 0 if it is none.
+local function count_of(text)
+  local n = tonumber(text or '')
+  return n and n > 0 and n < 1e15 and num(math.floor(n)) or '0'
+end
+
+-- A name that everybody can read.
+local function is_plain(id) return #id > 0 and #id <= 200 and not find(id, '[^\33-\126]') end
+
+-- So many fewer are held under a fence; they are in `l` no more. With the last one the loan ends. What cannot be a count
+-- is counted anew, so that nobody loses a lease for it.
+local function give_up(P, fence, count)
+  local left = redis.pcall('HINCRBY', P .. 'n', fence, -count)
+  if type(left) ~= 'number' or left < 0 then
+    left = 0
+    for _, other in ipairs(call('HVALS', P .. 'l')) do
+      if other == fence then left = left + 1 end
+    end
+    call('HSET', P .. 'n', fence, left)
+  end
+  if left == 0 then
     call('HDEL', P .. 'n', fence)
     call('HDEL', P .. 'loan', fence)
   end
+end
+
+local function unlend(P, id, fence)
+  call('HDEL', P .. 'l', id)
+  call('ZREM', P .. 'd', id)
+  give_up(P, fence, 1)
+end
+
+-- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+local function check_queue(P, now)
+  call('HLEN', P .. 'meta')
+  call('HLEN', P .. 'm')
+  call('HLEN', P .. 'l')
+  call('HLEN', P .. 'n')
+  call('HLEN', P .. 'loan')
+  call('ZCARD', P .. 'd')
+  call('ZCARD', P .. 'z')
+  call('ZCARD', P .. 'dead')
+  if now then call('HLEN', P .. 'done:' .. bucket_at(now)) end
+end
+
+-- Likewise for what belongs to one message. Returns its key and its unique, if it has them.
+local function check_message(P, id, level)
+  local x = call('HMGET', P .. 'x:' .. id, 'k', 'u')
+  call('LLEN', P .. 'h:' .. id)
+  call('XLEN', P .. 's' .. level)
+  call('ZCARD', P .. 'b' .. level)
+  if x[1] then call('HLEN', P .. 'k:' .. x[1]) end
+  if x[2] then call('ZCARD', P .. 'u:' .. x[2]) end
+  return x
 end
 
 -- Seconds, owner and request of a loan.
@@ -96,7 +151,8 @@ local function keep_finished(P, now, rows)
   local key = P .. 'done:' .. i
   many('HSET', key, rows)
   if call('HGET', P .. 'meta', 'bn') ~= tostring(i) then
-    call('HSETNX', P .. 'meta', 'bk', i)
+    local oldest = call('HGET', P .. 'meta', 'bk')
+    if not oldest or not match(oldest, '^%d+$') then call('HSET', P .. 'meta', 'bk', i) end
     call('HSET', P .. 'meta', 'bn', i)
     call('EXPIRE', key, 2 * seconds_of(KEEP))
   end

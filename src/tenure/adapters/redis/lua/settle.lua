@@ -2,30 +2,35 @@
 -- attempts used, reason or '', ending or ''. Returns 1 (done), 2 (taken over) or 3 (already gone) for each.
 local P = KEYS[1]
 local now = time_of(P, true)
-local answers, stirred = {}, false
+local answers, standing, seen, stirred = {}, {}, {}, false
+check_queue(P)
 for at = 4, #ARGV, 8 do
-  local how, id, fence, owner = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local delay, attempts, reason, story = tonumber(ARGV[at + 4]), ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
+  local id, fence = ARGV[at + 1], ARGV[at + 2]
   local current, record = call('HGET', P .. 'l', id), call('HGET', P .. 'm', id)
   local _, level, place = read(record)
-  if current == fence and level and owner_of(P, fence) == owner then
-    local key = P .. 'x:' .. id
-    record = special(P, id, record, 1)
-    unlend(P, id, fence)
-    if attempts ~= '0' then call('HINCRBY', key, 'a', attempts) end
-    if story ~= '' then remember(P, id, story) end
-    if how == 'dead' then
-      bury(P, id, record, reason)
-    else
-      if reason ~= '' then call('HSET', key, 'r', reason) end
-      local x = call('HMGET', key, 'k', 'u')
-      end_claim(P, id, x[1], 'release')
-      let_wait(P, id, level, place, delay > 0 and now + delay, x[2])
-      stirred = true
-    end
-    answers[#answers + 1] = 1
+  local answer = current and not seen[id] and 2 or 3
+  if answer == 2 and current == fence and level and owner_of(P, fence) == ARGV[at + 3] then
+    seen[id], answer = true, 1
+    standing[#standing + 1] = {at, record, level, place, check_message(P, id, level)}
+  end
+  answers[#answers + 1] = answer
+end
+for _, one in ipairs(standing) do
+  local at, record, level, place, x = unpack(one)
+  local how, id, fence = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local delay, attempts, reason, story = tonumber(ARGV[at + 4]), ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
+  local key = P .. 'x:' .. id
+  record = special(P, id, record, 1)
+  unlend(P, id, fence)
+  if attempts ~= '0' then raise(key, 'a', attempts) end
+  if story ~= '' then remember(P, id, story) end
+  if how == 'dead' then
+    bury(P, id, record, reason)
   else
-    answers[#answers + 1] = current and 2 or 3
+    if reason ~= '' then call('HSET', key, 'r', reason) end
+    end_claim(P, id, x[1], 'release')
+    let_wait(P, id, level, place, delay > 0 and now + delay, x[2])
+    stirred = true
   end
 end
 if stirred then call('PUBLISH', P .. 'wake', '') end

@@ -6,7 +6,9 @@
 -- Once there is a stream, it has a group, so that other tools can see how far lending is.
 local function use_level(P, level, levels)
   if find(levels, level, 1, true) then return levels end
-  call('XGROUP', 'CREATE', P .. 's' .. level, 'tenure', '0', 'MKSTREAM')
+  local made = redis.pcall('XGROUP', 'CREATE', P .. 's' .. level, 'tenure', '0', 'MKSTREAM')
+  -- It is there already where somebody has taken the list of priorities away.
+  if made.err and not find(made.err, 'BUSYGROUP', 1, true) then error(made.err, 0) end
   local all = {}
   for one in (levels .. level):gmatch('.') do all[#all + 1] = one end
   table.sort(all, function(a, b) return a > b end)
@@ -15,10 +17,21 @@ local function use_level(P, level, levels)
   return levels
 end
 
+local high, high_text
+
+-- As `num`, for places that follow each other: it is slow to print a number of that size.
+local function place_text(place)
+  local millions = math.floor(place / 1000000)
+  if millions ~= high then high, high_text = millions, num(millions) end
+  return high_text .. fmt('%06d', place - millions * 1000000)
+end
+
 -- Its entry's number is its place. Somebody may have put a higher number there by hand: then it goes the other way.
 local function put(P, level, place, id, raw)
   local added = redis.pcall('XADD', P .. 's' .. level, place .. '-0', 'i', id, 'e', raw)
   if type(added) ~= 'table' or not added.err then return true end
+  if find(added.err, 'WRONGTYPE', 1, true) then error(added.err, 0) end
+  call('ZCARD', P .. 'b' .. level)
   call('HSET', P .. 'x:' .. id, 'e', raw)
   call('ZADD', P .. 'b' .. level, place, id)
   return false
@@ -28,8 +41,10 @@ local function stands_in(P, x)
   for _, id in ipairs(call('ZRANGE', P .. 'u:' .. x.u, 0, -1)) do
     local record = call('HGET', P .. 'm', id)
     local sent = record and tonumber(match(record, '|([^|]*)|'))
-    local until_ = tonumber(call('HGET', P .. 'x:' .. id, 'ex') or '') or math.huge
-    if sent and (not x.w or sent >= x.w) and until_ >= (x.ex or math.huge) then return id end
+    local ends = redis.pcall('HGET', P .. 'x:' .. id, 'ex')
+    local until_ = type(ends) == 'string' and tonumber(ends) or math.huge
+    local waits = sent and call('HEXISTS', P .. 'l', id) == 0 and not call('ZSCORE', P .. 'dead', id)
+    if waits and (not x.w or sent >= x.w) and until_ >= (x.ex or math.huge) then return id end
   end
 end
 
@@ -81,44 +96,71 @@ local function store_special(P, now, place, a, lenient)
   return ''
 end
 
+-- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+-- Returns where each of the `count` entries that begin at ARGV[at] stands, their ids, and what comes after them.
+-- `alone`: a single plain entry need not be looked after, because putting it into its stream is the first change.
+local function check_entries(P, at, count, alone)
+  local places, ids, levels, specials = {}, {}, {}, false
+  for n = 1, count do
+    local kind = ARGV[at]
+    places[n], ids[n] = at, ARGV[at + 1]
+    levels[sub(kind, -1)] = true
+    if #kind == 1 then
+      at = at + 4
+    else
+      specials = true
+      local x = cjson.decode(ARGV[at + 4])
+      call('HLEN', P .. 'x:' .. ids[n])
+      call('LLEN', P .. 'h:' .. ids[n])
+      if x.k then call('HLEN', P .. 'k:' .. x.k) end
+      if x.u then call('ZCARD', P .. 'u:' .. x.u) end
+      at = at + 5
+    end
+  end
+  if specials or not alone then
+    for level in pairs(levels) do
+      call('XLEN', P .. 's' .. level)
+      call('ZCARD', P .. 'b' .. level)
+    end
+  end
+  if specials then
+    call('HLEN', P .. 'l')
+    call('ZCARD', P .. 'z')
+    call('ZCARD', P .. 'dead')
+  end
+  return places, ids, at
+end
+
 -- Store `count` entries that begin at ARGV[at]. Returns the answers, whether all are '', and the place after them.
 local function store(P, at, count, lenient)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn')
   local now = time_of(P, true, meta)
-  local places, ids, specials = {}, {}, false
-  for n = 1, count do
-    places[n], ids[n] = at, ARGV[at + 1]
-    if #ARGV[at] == 1 then
-      at = at + 4
-    else
-      at = at + 5
-      specials = true
-    end
-  end
+  local places, ids, next_at = check_entries(P, at, count, count == 1)
   local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6]})
   -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
   local place, levels = math.max(tonumber(meta[3] or '') or 0, raw_time()), meta[4] or ''
-  if specials then
-    -- A key of another kind where one of ours should be must be found before anything is changed.
-    call('ZCARD', P .. 'z')
-    call('ZCARD', P .. 'dead')
-  end
-  call('HSET', P .. 'meta', 'n', num(place + count))
-  local new, rows, answers, all_new = {}, {}, {}, true
+  local after = num(place + count)
+  -- A new queue: if another server takes over before the first sweep, that must be noticed too.
+  if not meta[4] then call('HSET', P .. 'meta', 'run', run_id()) end
+  local new, rows, size, answers, all_new, used = {}, {}, 0, {}, true, nil
   for n = 1, count do
     local a, id = places[n], ids[n]
     local answer = '='
     if not (known[n] or new[id] or (old and old[id])) then
       local kind = ARGV[a]
       place = place + 1
-      levels = use_level(P, sub(kind, -1), levels)
+      if kind ~= used then
+        levels = use_level(P, sub(kind, -1), levels)
+        used = kind
+      end
+      local number = place_text(place)
       if #kind > 1 then
-        answer = store_special(P, now, num(place), a, lenient)
+        answer = store_special(P, now, number, a, lenient)
       else
-        local number = num(place)
+        local record = kind .. number .. ARGV[a + 2]
         local is_there = put(P, kind, number, id, ARGV[a + 3])
-        rows[#rows + 1] = id
-        rows[#rows + 1] = (is_there and '' or 'x') .. kind .. number .. ARGV[a + 2]
+        rows[size + 1], rows[size + 2] = id, is_there and record or 'x' .. record
+        size = size + 2
         answer = ''
       end
       if answer == '' then new[id] = true end
@@ -126,7 +168,8 @@ local function store(P, at, count, lenient)
     answers[n] = answer
     all_new = all_new and answer == ''
   end
+  call('HSET', P .. 'meta', 'n', after)
   many('HSET', P .. 'm', rows)
   if next(new) then call('PUBLISH', P .. 'wake', '') end
-  return answers, all_new, at
+  return answers, all_new, next_at
 end

@@ -1,10 +1,12 @@
 -- A page of what is ready, in order of arrival. ARGV: after (a place), limit. Returns place and id of each, by priority.
 local P, after, limit = KEYS[1], ARGV[4], ARGV[5]
 local reply = {}
-for level in (call('HGET', P .. 'meta', 'p') or ''):gmatch('.') do
+for level in (call('HGET', P .. 'meta', 'p') or ''):gmatch('%d') do
   local back = call('ZRANGEBYSCORE', P .. 'b' .. level, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
-  for i = 1, #back, 2 do reply[#reply + 1], reply[#reply + 2] = back[i + 1], back[i] end
-  local cursor = match(call('HGET', P .. 'meta', 'c' .. level) or '0', '^%d+')
+  for i = 1, #back, 2 do
+    if match(back[i + 1], '^%d+$') then reply[#reply + 1], reply[#reply + 2] = back[i + 1], back[i] end
+  end
+  local cursor = match(cursor_of(P, level), '^%d+')
   local from = tonumber(cursor) > tonumber(after) and cursor or after
   for _, entry in ipairs(call('XRANGE', P .. 's' .. level, '(' .. from .. '-0', '+', 'COUNT', limit)) do
     reply[#reply + 1], reply[#reply + 2] = match(entry[1], '^%d+'), entry[2][2]

@@ -15,11 +15,13 @@ class Priority:
     """The order in which messages are lent."""
 
     async def test_within_one_priority_the_first_to_come_is_the_first_to_go(self, harness: Harness) -> None:
+        harness.need("in_order")
         messages = await harness.put_many(12)
         leases = await harness.lease_all(harness.stranger())
         assert [lease.id for lease in leases] == [message.id for message in messages]
 
     async def test_a_batch_and_single_leases_go_in_the_same_order(self, harness: Harness) -> None:
+        harness.need("in_order")
         messages = await harness.put_many(6)
         owner = harness.stranger()
         leases = await harness.lease(owner, 3) + [await harness.lease_one(owner) for _ in range(3)]
@@ -110,6 +112,7 @@ class Priority:
         assert (await harness.lease_one(harness.stranger())).id == lease.id
 
     async def _lease_before_a_backlog(self, harness: Harness, owner: Owner | str) -> Lease:
+        harness.need("returned_first")
         lease = await harness.leased(owner)
         await harness.put_many(5)
         return lease

@@ -62,6 +62,22 @@ class Sending:
         leases = await harness.lease_all(harness.stranger())
         assert sorted(lease.id for lease in leases) == [message.id for message in messages]
 
+    async def test_an_id_that_another_queue_knows_is_a_duplicate(self, harness: Harness) -> None:
+        harness.need("ids_across_queues")
+        message = await harness.put()
+        elsewhere = msgspec.structs.replace(message, queue="letters")
+        assert await harness.send(elsewhere) == [Sent(message.id, duplicate=True)]
+        assert await harness.lease(harness.stranger(), 1, queues=("letters",)) == []
+
+    async def test_where_ids_count_within_their_queue_each_has_its_own_message(self, harness: Harness) -> None:
+        harness.need("ids_across_queues", lambda across: not across)
+        message = await harness.put()
+        elsewhere = msgspec.structs.replace(message, queue="letters")
+        assert await harness.send(elsewhere, elsewhere) == [Sent(message.id), Sent(message.id, duplicate=True)]
+        for queue in ("letters", QUEUE):
+            await harness.complete(await harness.lease_one(harness.stranger(), queues=(queue,)))
+        assert await harness.state_of(message.id) is MessageState.COMPLETED
+
     async def test_a_repeat_stores_what_was_missing(self, harness: Harness) -> None:
         first, second = harness.message(), harness.message()
         await harness.send(first)

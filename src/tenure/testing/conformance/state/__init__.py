@@ -1,9 +1,11 @@
-"""The contract of the five state ports, one file each."""
+"""The contract of the five state ports, journal and board in two files."""
 
 from tenure.testing.conformance.state.board import Board
 from tenure.testing.conformance.state.journal import Journal
 from tenure.testing.conformance.state.ledger import Ledger
 from tenure.testing.conformance.state.records import Records
 from tenure.testing.conformance.state.roster import Roster
+from tenure.testing.conformance.state.samples import Samples
+from tenure.testing.conformance.state.turns import Turns
 
-__all__ = ["Board", "Journal", "Ledger", "Records", "Roster"]
+__all__ = ["Board", "Journal", "Ledger", "Records", "Roster", "Samples", "Turns"]

@@ -44,7 +44,9 @@ class Records:
     async def test_a_record_has_the_envelope_until_the_message_is_finished(self, harness: Harness) -> None:
         first, second = await harness.put(), await harness.put(delay_seconds=10.0)
         for message in (first, second):
-            assert decode((await harness.record(message.id)).envelope or b"") == message
+            raw = (await harness.record(message.id)).envelope
+            # Where what waits cannot be looked at, its bytes may lie with the broker alone.
+            assert (raw is None and not harness.traits.browsable) or decode(raw or b"") == message
         await harness.complete(await harness.lease_one(harness.stranger()))
         await harness.broker.delete([second.id])
         for message in (first, second):

@@ -6,7 +6,7 @@ from typing import Any
 from tenure.context import Context, SyncContext
 from tenure.lease import LeaseRequest
 from tenure.message import MessageState
-from tenure.testing.harness import Harness
+from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 
 
@@ -44,6 +44,23 @@ class Completing:
             await stage.settled()
             assert sorted(runs) == list(range(60))
             assert all(actor.counts.get("completed", 0) for actor in workers), "one worker did all the work"
+
+    async def test_what_two_workers_told_of_their_runs_is_read_by_a_third(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+
+            @stage.task
+            async def work(seconds: float) -> None:
+                await asyncio.sleep(seconds)
+
+            two = [await stage.start(concurrency=1) for _ in range(2)]
+            for seconds in (2.0, 3.0):
+                await stage.submit(work.bind(seconds))
+            await stage.settled()
+            for actor in two:
+                await stage.stop(actor)
+            third = await stage.start()
+            read = await third.wire.state.journal.samples(QUEUE, work.name)
+            assert sorted(round(one.sample.seconds) for one in read) == [2, 3]
 
     async def test_a_message_that_comes_later_is_found(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

@@ -1,0 +1,129 @@
+"""The part on Redis: every claim, in order. Called by `make bench`.
+
+Whatever is compared is measured in turns, and the ratio is the median of the rounds' own ratios: what else the machine
+does meanwhile hits both sides of a round alike.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any, TypeVar
+
+from rich.console import Console
+
+from benchmarks import driving
+from benchmarks.noise import Noise
+from benchmarks.redis_part import draining, holding
+from benchmarks.redis_part.server import Local, local
+from benchmarks.table import Table
+
+T = TypeVar("T")
+
+ROUNDS = 7
+COUNT = 20_000
+LARGE = 1_000_000
+
+
+def measure(table: Table, console: Console, *, quick: bool) -> None:
+    """Fill the table."""
+    with local() as server:
+        noise = Noise(server.cpu)
+        with console.status("bare loops, sends and drains, interleaved…"):
+            _speed(table, server)
+        with console.status("one process and two, interleaved…"):
+            _processes(table, server)
+        if (others := noise.cores()) is not None:
+            table.add("cores used by others meanwhile", others)
+        with console.status("latency, idle, naps…"):
+            _pace(table, server)
+        with console.status("sweep of 100,000…"):
+            swept = holding.sweep(server, 100_000)
+            table.add(f"sweep of {swept['count']:,} overdue leases, s", swept["seconds"], "≤", 10.0)
+        if quick:
+            return
+        with console.status("10,000 messages held for two minutes…"):
+            _hold(table, server)
+        with console.status("backlog of a million…"):
+            _backlog(table, server)
+
+
+def _in_turns(rounds: int, *acts: Callable[[], T]) -> list[list[T]]:
+    """What each act answered, in all rounds."""
+    answers: list[list[T]] = [[] for _ in acts]
+    for _ in range(rounds):
+        for own, act in zip(answers, acts, strict=True):
+            own.append(act())
+    return answers
+
+
+def _ratios(over: Sequence[dict[str, Any]], under: Sequence[dict[str, Any]], name: str, other: str = "") -> list[float]:
+    return [one[name] / two[other or name] for one, two in zip(over, under, strict=True)]
+
+
+def _speed(table: Table, server: Local) -> None:
+    bare, bulk, drained = _in_turns(
+        ROUNDS,
+        lambda: draining.bare(server, COUNT),
+        lambda: draining.bulk(server, COUNT),
+        lambda: draining.drain(server, COUNT),
+    )
+    single = [draining.single(server, 1500) for _ in range(ROUNDS)]
+    table.add("no-op drain / bare loop", _ratios(drained, bare, "rate"), "≥", 0.35)
+    table.add("no-op drain, messages a second", [run["rate"] for run in drained], "≥", 24_000.0)
+    table.add("worker CPU a message, µs", [run["cpu_us"] for run in drained], "≤", 35.0)
+    table.add("Redis CPU a message, µs", [run["redis_us"] for run in drained], "≤", 30.0)
+    table.add("CPU of bare loop / of worker", _ratios(bare, drained, "cpu_us"))
+    table.add("CPU of Redis under bare loop / under worker", _ratios(bare, drained, "redis_us"))
+    table.add("submit_many, messages a second", [run["rate"] for run in bulk], "≥", 100_000.0)
+    table.add("submit_many / pipelined XADDs", _ratios(bulk, bare, "rate", "send_rate"), "≥", 1.5)
+    table.either(2)
+    table.add("send of made messages / pipelined XADDs", _ratios(bulk, bare, "raw_rate", "send_rate"))
+    table.add("submits one by one / XADDs one by one", [run["xadd_us"] / run["submit_us"] for run in single], "≥", 0.7)
+    table.add("sends one by one / XADDs one by one", [run["xadd_us"] / run["send_us"] for run in single])
+    table.figures |= {
+        "bare_drain_per_second": median(run["rate"] for run in bare),
+        "bare_drain_cpu_us": median(run["cpu_us"] for run in bare),
+        "bare_drain_redis_us": median(run["redis_us"] for run in bare),
+        "pipelined_xadds_per_second": median(run["send_rate"] for run in bare),
+        "send_of_made_messages_per_second": median(run["raw_rate"] for run in bulk),
+        "submit_many_cpu_us": median(run["cpu_us"] for run in bulk),
+        **{f"one_{name}": median(run[name] for run in single) for name in ("xadd_us", "submit_us", "send_us")},
+    }
+
+
+def _processes(table: Table, server: Local) -> None:
+    one, two = _in_turns(5, lambda: draining.share(server, 60_000, 1), lambda: draining.share(server, 60_000, 2))
+    table.add("two processes / one", [b / a for a, b in zip(one, two, strict=True)], "≥", 1.3)
+    table.figures |= {"one_process_per_second": median(one), "two_processes_per_second": median(two)}
+
+
+def _pace(table: Table, server: Local) -> None:
+    server.empty()
+    late = [driving.latency(server.url, 20) for _ in range(3)]
+    table.add("submit to handler, p50 ms", [run["p50_ms"] for run in late], "≤", 2.0)
+    table.add("submit to handler, p99 ms", [run["p99_ms"] for run in late], "≤", 10.0)
+    table.add("idle worker, % of a core", driving.idle(server.url, 20) * 100, "≤", 1.0)
+    naps = [draining.naps(server, 2000, 0.05, 200) for _ in range(ROUNDS)]
+    table.add("ideal time / 2,000 naps of 50 ms at 200", naps, "≥", 0.85)
+
+
+def _hold(table: Table, server: Local) -> None:
+    held = holding.hold(server, 10_000, 120.0)
+    table.add(f"heartbeats of {held['held']:,}, worker, % of a core", held["worker"] * 100, "≤", 2.0)
+    table.add(f"heartbeats of {held['held']:,}, Redis, % of a core", held["redis"] * 100)
+
+
+def _backlog(table: Table, server: Local) -> None:
+    """The rate in each twentieth of the backlog, against that of small ones before and after."""
+    before = [draining.drain(server, COUNT) for _ in range(3)]
+    large = draining.drain(server, LARGE)
+    small = [*before, *[draining.drain(server, COUNT) for _ in range(3)]]
+    looks = large["looks"]
+    rates = [(two[0] - one[0]) / (two[1] - one[1]) for one, two in pairwise(looks) if two[0] > one[0]]
+    usual = median(run["rate"] for run in small)
+    table.add("drain of 1,000,000 / of 20,000", [rate / usual for rate in rates], "≥", 0.9)
+    table.add("worker CPU a message, of 1,000,000, µs", large["cpu_us"])
+    table.add("Redis CPU a message, of 1,000,000, µs", large["redis_us"])
+    table.add("worker RSS after 1,000,000, MB", large["rss_mb"], "≤", 80.0)
+    table.add("RSS growth from 100,000 to 1,000,000, MB", looks[-1][3] - looks[1][3], "≤", 5.0)
+    table.figures["redis_memory_after_million_mb"] = server.memory_mb()

@@ -1,0 +1,96 @@
+"""The table: what was measured, its bar, and whether it is met. Printed, and kept in `results.json`.
+
+Each part (`sqlite`, `redis`) fills one; parts that did not run keep what stands in the file.
+"""
+
+import json
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+class Row(NamedTuple):
+    """One measure. Without a bar it is information."""
+
+    measure: str
+    value: float
+    sign: str = ""
+    limit: float = 0.0
+    #: The lowest and the highest of several rounds.
+    spread: tuple[float, float] | None = None
+    #: Another row of the same claim holds instead: the claim is met by either.
+    met_otherwise: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the bar is met; None: there is none."""
+        if not self.sign:
+            return None
+        return self.met_otherwise or (self.value >= self.limit if self.sign == "≥" else self.value <= self.limit)
+
+    @property
+    def bar(self) -> str | None:
+        """As it is written."""
+        return f"{self.sign} {self.limit:g}" if self.sign else None
+
+
+class Table:
+    """The rows of one part, and plain figures beside them."""
+
+    def __init__(self, part: str) -> None:
+        """Empty."""
+        self.part = part
+        self.rows: list[Row] = []
+        self.figures: dict[str, float] = {}
+
+    def add(self, measure: str, values: float | Sequence[float], sign: str = "", limit: float = 0.0) -> float:
+        """A measure, from one round or the median of several; the value."""
+        rounds = list(values) if isinstance(values, Sequence) else [values]
+        spread = (min(rounds), max(rounds)) if len(rounds) > 1 else None
+        value = median(rounds)
+        self.rows.append(Row(measure, value, sign, limit, spread))
+        return value
+
+    def either(self, count: int) -> None:
+        """The last `count` rows are one claim: it is met if one of them is."""
+        last = self.rows[-count:]
+        if any(row.holds for row in last):
+            self.rows[-count:] = [row._replace(met_otherwise=True) for row in last]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no bar is missed."""
+        return all(row.holds is not False for row in self.rows)
+
+    def print(self, console: Console) -> None:
+        """For people."""
+        grid = Grid("measure", "value", "rounds", "bar", "", title=self.part)
+        verdicts = {None: "", True: "ok", False: "MISSED"}
+        for row in self.rows:
+            spread = "" if row.spread is None else f"{_short(row.spread[0])} to {_short(row.spread[1])}"
+            grid.add_row(row.measure, _short(row.value), spread, row.bar or "", verdicts[row.holds])
+        console.print(grid)
+        for name, value in self.figures.items():
+            console.print(f"{name}: {value:,.0f}")
+
+    def write(self) -> None:
+        """Put this part into the file of results; the others stay."""
+        document: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        rows = [
+            {"measure": row.measure, "value": row.value, "bar": row.bar, "holds": row.holds, "spread": row.spread}
+            for row in self.rows
+        ]
+        document = {part: document[part] for part in ("sqlite", "redis") if part in document}
+        document[self.part] = {"python": platform.python_version(), "rows": rows, "figures": self.figures}
+        RESULTS.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _short(value: float) -> str:
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,35 @@
+"""Healing: what people, or another program, did to our keys by hand is put right, a part of each queue with each sweep.
+
+A message that is neither waiting nor lent nor finished would lie there for ever; it waits again. What cannot be read
+goes to the dead letters with its raw bytes, and what belongs to nothing is dropped. Each is told in one line of the
+log. Used by `returning.py`.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from tenure.adapters.redis.script import HEAL
+from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.strange import text_of
+
+logger = logging.getLogger("tenure.redis")
+
+#: Messages that are looked at in one step. All of a large queue take a while, and no step holds the server up.
+_PIECE = 100
+_WHAT = {
+    1: "message %s of queue %s was neither waiting nor lent, and waits again",
+    2: "%s in queue %s cannot be read, and lies with the dead letters",
+    3: "%s in queue %s belongs to no message, and was dropped",
+}
+
+
+async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The ids of those that wait again, and of those that are dead now."""
+    moved: dict[int, list[str]] = {1: [], 2: [], 3: []}
+    answers = await store.run_all([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
+    for queue, answer in zip(queues, answers, strict=True):
+        for kind, raw in zip(answer[::2], answer[1::2], strict=True):
+            id = text_of(raw)
+            logger.warning(_WHAT[kind], id, queue)
+            moved[kind].append(id)
+    return moved[1], moved[2]

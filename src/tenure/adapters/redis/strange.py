@@ -1,0 +1,49 @@
+"""Strange: what stands under our keys and was not put there by us. It is left out, and told of once.
+
+Nobody must lose a worker, or the sight of a queue, over a value that somebody typed in by hand.
+"""
+
+import logging
+from typing import Any
+
+import msgspec
+
+logger = logging.getLogger("tenure.redis")
+
+#: What was told of already; so many at most are remembered.
+_told: set[tuple[str, bytes]] = set()
+_MOST_TOLD = 1000
+
+
+def text_of(raw: bytes) -> str:
+    """A name, for people; of one that is no text, as much as can be shown."""
+    return raw.decode(errors="replace")
+
+
+def tell(where: str, raw: bytes) -> None:
+    """Say once that a value there cannot be read, and is left out."""
+    if (where, raw) in _told or len(_told) >= _MOST_TOLD:
+        return
+    _told.add((where, raw))
+    shown = raw[:80].decode(errors="backslashreplace")
+    logger.warning("a value in %s was not written by Tenure (%s); it is left out. Remove it", where, shown)
+
+
+def read(decoder: msgspec.json.Decoder[Any], raw: bytes, where: str) -> Any:
+    """What it says. None: it cannot be read."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        tell(where, raw)
+        return None
+
+
+def count(raw: bytes | None, where: str) -> int:
+    """A number; 0 if it is none."""
+    if raw is None:
+        return 0
+    try:
+        return max(0, int(raw))
+    except ValueError:
+        tell(where, raw)
+        return 0

@@ -1,0 +1,38 @@
+"""A sample: how long one run of a handler took.
+
+Made by `runtime/sampling.py`, kept by `Journal` and shared by all workers: what a task usually takes is learned from
+the runs of all of them.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Ended(StrEnum):
+    """How the run ended. What failed by itself tells nothing of how long the work takes, and is no sample."""
+
+    COMPLETED = "completed"
+    #: Ended from outside: it would have taken longer than this.
+    KILLED = "killed"
+
+
+class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One run. `at` is wall time."""
+
+    queue: str
+    task: str
+    seconds: float
+    at: float
+    ended: Ended = Ended.COMPLETED
+    #: How large the work was, in whatever the task counts. None: it has no size.
+    size: int | None = None
+    #: What kind of machine it ran on; runs on different kinds cannot be compared.
+    hardware: str = ""
+
+
+class StoredSample(msgspec.Struct, frozen=True, gc=False):
+    """A sample with its place: go on with `Journal.samples(…, after=seq)`."""
+
+    seq: int
+    sample: Sample

@@ -1,0 +1,93 @@
+"""An idle worker is quiet: one connection waits for all its queues, and the server hears little else of it."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.redis.acting import until
+from tests.servers import RedisServer, installed, start_redis
+
+from tenure import Tenure
+
+pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+
+_QUEUES = 20
+
+
+@pytest.fixture(params=installed())
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer]:
+    with start_redis(request.param, tmp_path) as server:
+        yield server
+
+
+def _app(url: str, queues: int) -> Tenure:
+    app = Tenure(url)
+    for number in range(queues):
+
+        async def rest() -> None: ...
+
+        app.task(name=f"rest{number}", queue=f"queue{number}")(rest)
+    return app
+
+
+def _calls(server: RedisServer) -> dict[str, int]:
+    """How often each command was called. 6.2 does not tell the words of CLIENT apart."""
+    told = re.findall(r"cmdstat_([a-z|]+):calls=(\d+)", str(server.ask("INFO", "commandstats")))
+    return {name: int(count) for name, count in told}
+
+
+async def _while_idle(server: RedisServer, readings: int) -> dict[str, float]:
+    """Calls of each command for one reading of the board, which each worker does once a second."""
+    before = _calls(server)
+
+    async def are_read() -> bool:
+        return _calls(server)["hvals"] - before["hvals"] >= readings
+
+    await until(are_read, within=90.0)
+    after = _calls(server)
+    count = after["hvals"] - before["hvals"]
+    return {name: (calls - before.get(name, 0)) / count for name, calls in after.items()}
+
+
+async def test_one_connection_waits_for_twenty_queues_and_hardly_anything_is_asked(server: RedisServer) -> None:
+    app = _app(server.url, _QUEUES)
+    async with app.worker(concurrency=10):
+
+        async def is_idle() -> bool:
+            return len(_subscribed(server)) > 0 and "hvals" in _calls(server)
+
+        await until(is_idle)
+        calls = await _while_idle(server, 6)
+        assert _subscribed(server) == [_QUEUES]
+        # A beat and a look each second; a sweep, and a lease that finds nothing, every five.
+        assert calls["evalsha"] + calls.get("eval", 0.0) <= 6.0, calls
+        # Nobody asks for each queue again and again.
+        assert calls.get("xreadgroup", 0.0) + calls.get("xrange", 0.0) <= 2.0 * _QUEUES / 5.0, calls
+    await app.close()
+
+
+def _subscribed(server: RedisServer) -> list[int]:
+    """How many channels each connection that waits has."""
+    lines: Any = server.ask("CLIENT", "LIST", "TYPE", "pubsub")
+    return [int(count) for count in re.findall(r" sub=(\d+)", str(lines))]
+
+
+async def test_one_of_many_workers_lists_the_connections_for_all(server: RedisServer) -> None:
+    app = _app(server.url, 1)
+    workers = [app.worker(concurrency=1, name=f"worker{number}") for number in range(4)]
+    await asyncio.gather(*(worker.start() for worker in workers))
+
+    async def is_idle() -> bool:
+        return _calls(server).get("hvals", 0) >= 8
+
+    await until(is_idle)
+    calls = await _while_idle(server, 20)
+    listed = calls.get("client|list", calls.get("client", 0.0))
+    assert 0.0 < listed <= 0.75, calls  # each would be 1
+    for worker in workers:
+        worker.ask_to_stop()
+        await worker.stop()
+    await app.close()

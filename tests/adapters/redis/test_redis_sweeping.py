@@ -16,6 +16,7 @@ from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseRequest, LeaseState
 from tenure.message import Message, MessageState, Outgoing, new_id
+from tenure.owner import Owner
 from tenure.testing.harness import QUEUE
 
 FAR = 10**18
@@ -177,6 +178,42 @@ async def test_a_restart_while_nothing_is_lent_is_no_outage(harness: RedisHarnes
     harness._raw.hset(key(harness, "meta"), "run", "the server that was before")
     assert not (await harness.sweep()).grace
     lease = await harness.lease_one(harness.stranger())
+    assert (await harness.lapse()).returned == (lease.id,)
+
+
+# --- a server that stood still ------------------------------------------------------------------------------
+
+
+async def beat_for(harness: RedisHarness, owner: Owner, seconds: int) -> None:
+    """A worker says once a second that it lives."""
+    for _ in range(seconds):
+        await harness.state.roster.beat(owner)
+        await harness.advance(1.0)
+
+
+@pytest.mark.parametrize("first", ["the sweep", "a beat"])
+async def test_if_nobody_could_be_heard_every_lease_gets_a_fresh_window_once(harness: RedisHarness, first: str) -> None:
+    """Shorter than a gap in the sweeps; holders were as cut off as everybody, and are not as quick as the sweep."""
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    await harness.advance(2.5, sweeping=False)
+    if first == "a beat":
+        await harness.state.roster.beat(owner)
+    swept = await harness.sweep()
+    assert (swept.grace, swept.moved) == (True, 0)
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    assert not (await harness.sweep()).moved
+    await harness.state.roster.beat(owner)
+    swept = await harness.advance(1.5)
+    assert (swept.grace, swept.returned) == (False, (lease.id,))
+
+
+async def test_where_no_worker_is_there_to_be_heard_sweeps_go_on(harness: RedisHarness) -> None:
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    await harness.state.roster.beat(owner)
+    await harness.advance(harness.lease_seconds)
     assert (await harness.lapse()).returned == (lease.id,)
 
 

@@ -1,9 +1,9 @@
 """Returning: what a holder can no longer finish goes back to its queue. Sweep and retire, over all queues.
 
-A sweep is two exchanges. First: was there a gap in the sweeps, judged once for all queues; what is overdue, and has the
-server begun anew, in each queue. Then the move. With its last batch, queues are healed too. A queue's script moves only
-while the look is young, so a sweeper that was frozen in between returns nothing. After a gap, a restart or a failover
-everybody gets a fresh window instead.
+A sweep is two exchanges. First: was there a gap, in the sweeps or in what is heard of workers, judged once for all
+queues; what is overdue, and has the server begun anew, in each queue. Then the move. With its last batch, queues are
+healed too. A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns
+nothing. After a gap, a restart or a failover everybody gets a fresh window instead.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tenure.adapters.redis.healing import heal
 from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.outbox import Outbox
+from tenure.adapters.redis.roster import SILENCE_SECONDS
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
 from tenure.adapters.redis.store import Store, micros, read_queues
 from tenure.broker import SweepRequest, Swept
@@ -55,7 +56,7 @@ class Returning:
         queues = [look.queue for look in looks]
         if gap:
             lent = await self._give_grace(queues, request)
-            await store.run(JUDGE, (), "note", interval)
+            await store.run(JUDGE, (), "note", interval, micros(SILENCE_SECONDS))
             if lent:
                 return Swept(grace=True)
         adopted = tuple(id for look in looks for id in look.adopted)
@@ -81,7 +82,7 @@ class Returning:
     async def _look(self, request: SweepRequest) -> tuple[bool, list[_Look]]:
         """Was there a gap, and what is to be seen in each queue. Known ones are looked at in the same exchange."""
         store = self._store
-        judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds)))
+        judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds), micros(SILENCE_SECONDS)))
         groups = self._groups(self._known)
         (gap, known), *answers = await store.run_all([judge, *self._calls("look", request, _limited(groups, request))])
         looks = _looks(groups, answers)

@@ -20,6 +20,8 @@ from tenure.owner import DeadOwner, Owner
 
 #: How long a word counts.
 PRESENCE_SECONDS = 15.0
+#: If nothing was heard of anybody for so long, that was the server's fault or the network's: two beats.
+SILENCE_SECONDS = 2.0
 #: If nobody looked for so long, nobody is blamed for silence.
 _GAP_SECONDS = 10.0
 #: After such a gap, or after the end of the looker's own connection, everybody has so long to connect again.
@@ -67,7 +69,7 @@ class RedisRoster:
     async def beat(self, owner: Owner) -> None:
         """Say that it is still there, by this store's connection from now on."""
         await self._store.stay_present()
-        windows = (micros(PRESENCE_SECONDS), micros(_LIST_SECONDS))
+        windows = (micros(PRESENCE_SECONDS), micros(_LIST_SECONDS), micros(SILENCE_SECONDS))
         answer = await self._store.run(ROSTER, (), "beat", owner.id, self._store.token, *windows)
         self._is_my_turn = answer == _YOUR_TURN
 

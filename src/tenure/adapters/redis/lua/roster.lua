@@ -25,15 +25,19 @@ if word == 'join' then
   return 1
 end
 
--- owner's id, connection, window, pause between lists. Returns 0 for one that is not on the roster, 2 for whom it is the
--- turn to list the connections.
+-- owner's id, connection, window, pause between lists, silence. Returns 0 for one that is not on the roster, 2 for whom it
+-- is the turn to list the connections. If nobody was heard for so long, the server stood still, or nobody reached it: then
+-- whatever lapsed meanwhile is excused by the next sweep (judge.lua).
 if word == 'beat' then
   if call('HEXISTS', OWNERS, ARGV[5]) == 0 then return 0 end
   call('ZADD', UNTIL, num(now + tonumber(ARGV[7])), ARGV[5])
   call('HSET', LINE, ARGV[5], ARGV[6])
   call('HDEL', GONE, ARGV[5])
   call('SREM', SILENT, ARGV[5])
-  local asked = tonumber(call('HGET', G .. 'meta', 'asked') or '')
+  local meta = call('HMGET', G .. 'meta', 'asked', 'heard', 'excused')
+  local asked, heard = tonumber(meta[1] or ''), tonumber(meta[2] or '')
+  if heard and now - heard > tonumber(ARGV[9]) and meta[2] ~= meta[3] then call('HSET', G .. 'meta', 'unheard', 1) end
+  call('HSET', G .. 'meta', 'heard', num(now))
   if asked and now - asked < tonumber(ARGV[8]) then return 1 end
   call('HSET', G .. 'meta', 'asked', num(now))
   return 2

@@ -2,8 +2,9 @@
 
     python -m benchmarks.redis_part.sender bulk COUNT | single PORT COUNT
 
-`bulk` is `submit_many` of a thousand calls at a time, from arguments to handles. `single` is one `submit` after the
-other, in turns with bare XADDs one after the other: the same process, connection kind and seconds.
+`bulk` is `submit_many` of a thousand calls at a time, from arguments to handles; then `send` of as many messages that
+are made already. `single` is one send after the other, in turns with bare XADDs one after the other: the same process,
+kind of connection and seconds.
 """
 
 import asyncio

@@ -103,7 +103,7 @@ class Journal(Protocol):
     """Events in one order, replayable from any point until they are pruned; and samples, which all workers share."""
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep events, in this order."""
+        """Keep events, in this order. The same batch again, right after an error, is kept once if that can be told."""
         ...
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:

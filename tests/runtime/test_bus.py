@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tenure import Event
+from tenure import BrokerUnavailable, Event
 from tenure.event import EventKind
 from tenure.runtime import bus as module
 from tenure.runtime.bus import Bus
@@ -120,6 +120,26 @@ async def test_events_wait_while_the_journal_is_away(harness: Harness) -> None:
         wire.back()
         await asyncio.sleep(2)
     assert await kept(harness) == ["1", "2"]
+
+
+async def test_a_batch_that_failed_is_repeated_as_it_was(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a journal whose reply was lost can tell that it has it."""
+    bus, journal = Bus(harness.state.journal), harness.state.journal
+    append, said = journal.append, list[list[str | None]]()
+
+    async def listen(events: Sequence[Event]) -> None:
+        said.append([event.message_id for event in events])
+        if len(said) == 1:
+            bus.publish([event(2)])
+            msg = "the reply was lost"
+            raise BrokerUnavailable(msg)
+        await append(events)
+
+    monkeypatch.setattr(journal, "append", listen)
+    async with running(bus):
+        bus.publish([event(1)])
+        await asyncio.sleep(5)
+    assert said == [["1"], ["1"], ["2"]]
 
 
 async def test_what_waits_is_bounded_and_what_is_dropped_is_said(

@@ -34,6 +34,8 @@ class Bus:
         self._journal = journal
         self._sinks = tuple(sinks)
         self._waiting: deque[Event] = deque()
+        #: The batch on its way. After an error it is repeated as it was, so that the journal can tell.
+        self._batch: list[Event] = []
         self._wake = asyncio.Event()
         self._dropped = 0
         self._away = False
@@ -64,7 +66,7 @@ class Bus:
         while not self._closed.is_set():
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting:
+            while self._waiting or self._batch:
                 if await self._append():
                     await self._gather()
                     continue
@@ -85,18 +87,19 @@ class Bus:
         self._wake.set()
 
     async def _append(self) -> bool:
-        batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+        batch = self._batch = self._batch or [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
         try:
             await self._journal.append(batch)
         except BrokerError as error:
-            self._waiting.extendleft(reversed(batch))
             if not self._away:
                 self._away = True
-                logger.warning("journal is away, %d events wait: %s", len(self._waiting), error)
+                # For those who look closer: others ask at the same place once a second, and warn.
+                logger.debug("journal is away, %d events wait: %s", len(self._waiting) + len(batch), error)
             return False
+        self._batch = []
         if self._away:
             self._away = False
-            logger.warning("journal is back, %d events follow", len(self._waiting) + len(batch))
+            logger.debug("journal is back, %d events follow", len(self._waiting) + len(batch))
         if self._dropped:
             logger.warning("%d events were dropped while the journal was away", self._dropped)
             self._dropped = 0

@@ -10,10 +10,12 @@ from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
 from tenure.broker import Swept
 from tenure.claim import Running
+from tenure.errors import BrokerUnavailable
+from tenure.event import Event, EventKind
 from tenure.settlement import Outcome
 
-#: Those that nobody repeats after a lost reply: what a lease lent is found by its request id, and events are told as
-#: often as they are told.
+#: Those that nobody repeats so: what a lease lent is found by its request id, and the same events may be told twice,
+#: unless nobody answered (below).
 _OTHERWISE = {"lease one", "lease all", "lease from two", "append"}
 
 
@@ -83,3 +85,28 @@ def _facts(house: House) -> dict[bytes, object]:
     """All that stands there, but for numbers that may be skipped and moments that were only noted."""
     kept = {key: value[:2] for key, value in house.snapshot().items()}
     return {key: value for key, value in kept.items() if not key.endswith((b":meta", b":until"))}
+
+
+async def test_events_that_nobody_answered_for_are_kept_once(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(harness)
+    await house.furnish()
+    journal, run = harness.state.journal, harness._store.run
+    before = await journal.last()
+
+    async def lose_the_reply(*words: Any) -> None:
+        await run(*words)
+        msg = "the reply was lost"
+        raise BrokerUnavailable(msg)
+
+    batch, other = [[Event(EventKind.COMPLETED, 1.0, message_id=id)] for id in ("one", "two")]
+    with monkeypatch.context() as patch:
+        patch.setattr(harness._store, "run", lose_the_reply)
+        with pytest.raises(BrokerUnavailable):
+            await journal.append(batch)
+    await journal.append(batch)
+    await journal.append(other)
+    await journal.append(other)
+    kept = [stored.event.message_id for stored in await journal.read(before)]
+    assert kept == ["one", "two", "two"]

@@ -35,14 +35,20 @@ class RedisJournal:
         """Stand on `store`."""
         self._store = store
         self._key = f"{store.names.common}journal"
+        #: A page of which nobody knows whether it was kept.
+        self._unsure = b""
 
     async def append(self, events: Sequence[Event]) -> None:
         """Keep events, in this order."""
-        if events:
-            times = [event.at for event in events]
-            await self._store.run(
-                JOURNAL, (), "append", len(events), repr(max(times)), repr(min(times)), _encode(events), _MOST_EVENTS
-            )
+        if not events:
+            return
+        times, page = [event.at for event in events], _encode(events)
+        is_again = int(page == self._unsure)
+        self._unsure = page  # until it was answered
+        await self._store.run(
+            JOURNAL, (), "append", len(events), repr(max(times)), repr(min(times)), page, _MOST_EVENTS, is_again
+        )  # fmt: skip
+        self._unsure = b""
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`, oldest first."""

@@ -39,6 +39,8 @@ class Lending:
             start = self._calls % len(queues)
             self._calls += 1
             queues = queues[start:] + queues[:start]
+        # Only what is known is swept. A sender says it too, but seldom, and the server may have lost everything since.
+        await self._store.make_known(queues)
         if not self._store.link.is_cluster:
             return await self._lease(request, queues, want, asked)
         leases: list[Lease] = []

@@ -46,6 +46,8 @@ class Listener:
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._channels: dict[bytes, int] = {}
+        #: Those that are left in a moment, unless somebody asks for them before that is said.
+        self._leaving: set[bytes] = set()
         self._waiters: dict[asyncio.Future[bool], frozenset[bytes]] = {}
         self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
         self._starting = asyncio.Lock()
@@ -97,6 +99,7 @@ class Listener:
         await self.start()
         new = [channel.encode() for channel in channels if channel.encode() not in self._channels]
         if new:
+            self._leaving.difference_update(new)
             await self._say([b"SUBSCRIBE", *new], [b"subscribe " + channel for channel in new])
             self._channels.update(dict.fromkeys(new, 0))
 
@@ -203,15 +206,20 @@ class Listener:
             if self._channels[channel] >= _UNHEARD and self._connection is not None:
                 # A busy worker needs no telling. Whoever waits next asks for it again.
                 del self._channels[channel]
+                self._leaving.add(channel)
                 asyncio.get_running_loop().create_task(self._unsubscribe(channel))
 
     async def _unsubscribe(self, channel: bytes) -> None:
+        if channel not in self._leaving:
+            return  # it was asked for again, and that is said already: this must not come after it
+        self._leaving.discard(channel)
         with contextlib.suppress(BrokerUnavailable):
             await self._say([b"UNSUBSCRIBE", channel], [b"unsubscribe " + channel])
 
     async def _lose(self, error: BaseException | None) -> None:
         connection, self._connection = self._connection, None
         self._channels.clear()
+        self._leaving.clear()
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(False)

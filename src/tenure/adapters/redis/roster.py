@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis import faults
+from tenure.adapters.redis import faults, strange
 from tenure.adapters.redis.script import ROSTER
 from tenure.adapters.redis.store import Store, micros
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
@@ -37,7 +37,7 @@ _LIST_SECONDS, _FRESH_SECONDS = 0.45, 0.9
 _YOUR_TURN = 2
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Owner).decode
+_decoder = msgspec.json.Decoder(Owner)
 
 _PROOFS = {
     b"left": "it said goodbye",
@@ -67,10 +67,10 @@ class RedisRoster:
             raise faults.retired(owner.id)
 
     async def beat(self, owner: Owner) -> None:
-        """Say that it is still there, by this store's connection from now on."""
+        """Say that it is still there, by this store's connection from now on. If the server lost it, it joins again."""
         await self._store.stay_present()
         windows = (micros(PRESENCE_SECONDS), micros(_LIST_SECONDS), micros(SILENCE_SECONDS))
-        answer = await self._store.run(ROSTER, (), "beat", owner.id, self._store.token, *windows)
+        answer = await self._store.run(ROSTER, (), "beat", owner.id, self._store.token, *windows, _encode(owner))
         self._is_my_turn = answer == _YOUR_TURN
 
     async def leave(self, owner: Owner) -> None:
@@ -94,7 +94,9 @@ class RedisRoster:
             lines = await self._connections()
             reply = await self._ask("words") if lines is None else await self._ask("list", *lines)
         found = [
-            (_decode(raw), bytes(proof)) for raw, proof in zip(reply[1::3], reply[2::3], strict=True)
+            (owner, bytes(proof))
+            for raw, proof in zip(reply[1::3], reply[2::3], strict=True)
+            if (owner := strange.read(_decoder, raw, "the roster")) is not None
         ]  # fmt: skip
         return sorted(found, key=lambda one: (one[0].started_at, one[0].id))
 

@@ -140,6 +140,7 @@ class Store:
     async def _drop(self) -> None:
         await self.link.drop()
         self._drops = self.link.drops
+        self._known.clear()  # perhaps it came back empty
 
     async def _connect_listener(self) -> Connection:
         address = await self.link.address_of(self.names.common)
@@ -219,6 +220,7 @@ class Store:
             # It lost its way, or found that it leads to another server. The listener would not notice: nothing is
             # said on its line for hours.
             self._drops = drops
+            self._known.clear()
             await self.listener.hang_up()
 
     def _require_open(self) -> None:
@@ -239,7 +241,7 @@ class Store:
     # --- queues -----------------------------------------------------------------------------------------
 
     async def make_known(self, queues: Iterable[str]) -> None:
-        """Note that there are such queues, before anything is put into them."""
+        """Note that there are such queues, before anything is put into them, or lent from them."""
         now = self.clock.monotonic()
         new = [queue for queue in queues if now - self._known.get(queue, -_KNOWN_SECONDS) >= _KNOWN_SECONDS]
         if new:

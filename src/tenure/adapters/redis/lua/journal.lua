@@ -2,9 +2,14 @@
 local KEY, word = G .. 'journal', ARGV[4]
 
 if word == 'append' then
-  -- count, newest, oldest, events, most events
+  -- count, newest, oldest, events, most events, '1' if it was said before and not answered
   local count = tonumber(ARGV[5])
   call('XLEN', KEY)
+  if ARGV[10] == '1' then
+    for _, page in ipairs(call('XREVRANGE', KEY, '+', '-', 'COUNT', 200)) do
+      if page[2][8] == ARGV[8] then return match(page[1], '^%d+') end
+    end
+  end
   local last = (tonumber(call('GET', G .. 'journal:n') or '') or 0) + count
   call('SET', G .. 'journal:n', num(last))
   local function add()

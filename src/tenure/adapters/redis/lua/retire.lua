@@ -21,6 +21,7 @@ end
 table.sort(found, function(a, b) return a[1] < b[1] end)
 for _, one in ipairs(found) do look_at(back, unpack(one, 2)) end
 call('ZADD', G .. 'ban', num(now), owner)
+call('ZREMRANGEBYSCORE', G .. 'ban', '-inf', num(now - KEEP))
 local counter = how == 'crashed' and 'c' or how == 'lost' and 'l' or nil
 local text, moved = counter and ending(how, owner) or nil, {}
 for n, one in ipairs(back.all) do

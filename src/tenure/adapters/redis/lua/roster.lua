@@ -25,11 +25,15 @@ if word == 'join' then
   return 1
 end
 
--- owner's id, connection, window, pause between lists, silence. Returns 0 for one that is not on the roster, 2 for whom it
--- is the turn to list the connections. If nobody was heard for so long, the server stood still, or nobody reached it: then
+-- owner's id, connection, window, pause between lists, silence, owner. Returns 0 for one that is banned, 2 for whom it is
+-- the turn to list the connections. If nobody was heard for so long, the server stood still, or nobody reached it: then
 -- whatever lapsed meanwhile is excused by the next sweep (judge.lua).
 if word == 'beat' then
-  if call('HEXISTS', OWNERS, ARGV[5]) == 0 then return 0 end
+  if call('HEXISTS', OWNERS, ARGV[5]) == 0 then
+    if is_banned(ARGV[5]) then return 0 end
+    -- It lives, and nobody retired it: what was known of it is lost.
+    call('HSET', OWNERS, ARGV[5], ARGV[10])
+  end
   call('ZADD', UNTIL, num(now + tonumber(ARGV[7])), ARGV[5])
   call('HSET', LINE, ARGV[5], ARGV[6])
   call('HDEL', GONE, ARGV[5])
@@ -75,7 +79,7 @@ local all, owners = {}, {}
 local found = call('HGETALL', OWNERS)
 for i = 1, #found, 2 do
   local is_read, owner = pcall(cjson.decode, found[i + 1])
-  if is_read and type(owner) == 'table' and found[i] == tostring(owner.name) .. '/' .. tostring(owner.nonce) then
+  if is_read and type(owner) == 'table' and type(owner.name) == 'string' and found[i] == tostring(owner.name) .. '/' .. tostring(owner.nonce) then
     all[#all + 1], all[#all + 2], owners[found[i]] = found[i], found[i + 1], owner
   else
     -- It was not put there by Tenure, and nobody could ever retire it.
@@ -105,7 +109,7 @@ if by == 'list' then
 end
 for i = 1, #all, 2 do
   local owner = owners[all[i]]
-  local started = owner.started_at or 0
+  local started = tonumber(owner.started_at) or 0
   if not newest[owner.name] or started > newest[owner.name] then newest[owner.name] = started end
 end
 
@@ -122,7 +126,7 @@ local function is_gone(id, owner, heard)
   end
   local since = tonumber(call('HGET', GONE, id) or '')
   if not since then return '' end
-  if (owner.started_at or 0) < newest[owner.name] then return 'again' end
+  if (tonumber(owner.started_at) or 0) < newest[owner.name] then return 'again' end
   if listed >= trust and listed - since >= absent and now - heard >= unheard then return 'gone' end
   return ''
 end

@@ -170,7 +170,7 @@ class Outages:
             "ledger.forget", "broker.send", "broker.ack", "broker.nack", "broker.dead_letter", "records.progress",
         )  # fmt: skip
         for word in words:
-            async with Stage(harness, queue=f"lost-{word}") as stage:
+            async with Stage(harness, queue=f"lost-{word}".replace(".", "-").replace("_", "-")) as stage:
                 runs: list[tuple[str, int]] = []
 
                 @stage.task(queue=f"{stage.queue}-next")

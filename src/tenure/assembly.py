@@ -47,7 +47,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
             from tenure.adapters import redis
 
-            return redis.connect(redis.read_options(shown, parts), clock=clock)
+            return redis.connect(redis.read_options(shown, parts), clock=clock, must_exist=must_exist)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import pytest
 from tests.servers import start_redis
-from tests.standalone.environment import aws_environment, azure_environment
 
 from tenure.clock import SYSTEM_CLOCK
 
@@ -40,13 +39,13 @@ REDIS = "localhost:6379"
 class Reader:
     """Somebody who pastes a page block by block."""
 
-    def __init__(self, folder: Path, redis: str = REDIS, clouds: dict[str, str] | None = None) -> None:
-        """Work in `folder`; what pages call `localhost:6379` is at `redis`. SDKs find the rest by the environment."""
+    def __init__(self, folder: Path, redis: str = REDIS) -> None:
+        """Work in `folder`; what pages call `localhost:6379` is at `redis`."""
         self._folder = folder
         self._redis = redis
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"} | (clouds or {})
+        self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         self._interpreter: Interpreter | None = None
         self._shell: Shell | None = None
 
@@ -124,22 +123,12 @@ def _redis_of(page: Path, folder: Path) -> Iterator[str]:
         server.stop()
 
 
-def _clouds_of(page: Path) -> dict[str, str]:
-    """Where the SDKs that a page uses find stand-ins."""
-    text = page.read_text(encoding="utf-8")
-    aws = aws_environment() if "import boto3" in text else {}
-    return aws | (azure_environment() if "from azure." in text else {})
-
-
 @pytest.mark.scenario
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with (
-        _redis_of(page, tmp_path_factory.mktemp("redis")) as redis,
-        closing(Reader(tmp_path, redis, _clouds_of(page))) as reader,
-    ):
+    with _redis_of(page, tmp_path_factory.mktemp("redis")) as redis, closing(Reader(tmp_path, redis)) as reader:
         for block in blocks_of(page):
             if block.language in ("python", "sh") and not block.why_not:
                 reader.paste(block)

@@ -79,7 +79,7 @@ async def test_what_goes_to_the_dead_letters_is_told_too(harness: Harness) -> No
     assert (len(swept.returned), len(swept.dead)) == (1, 1)
     (requeue,), (dlq,) = bench.of_kind(EventKind.REQUEUE), bench.of_kind(EventKind.MOVE_TO_DLQ)
     assert (requeue.data["count"], requeue.data["dlq_count"]) == (1, 1)
-    assert dlq.data == {"count": 1, "ids": list(swept.dead), "triggered_by": "somebody"}
+    assert dlq.data == {"count": 1, "dlq_count": 1, "ids": list(swept.dead), "triggered_by": "somebody"}
     assert swept.dead[0] in [lease.id for lease in leases]
 
 

@@ -168,7 +168,7 @@ def _events_of_return(swept: Swept, at: float, triggered_by: str) -> list[Event]
         events.append(Event(EventKind.REQUEUE, at, data=data))
         dead = 0
     for ids in _pages(swept.dead):
-        data = {"count": len(ids), "ids": ids, "triggered_by": triggered_by}
+        data = {"count": len(ids), "dlq_count": len(ids), "ids": ids, "triggered_by": triggered_by}
         events.append(Event(EventKind.MOVE_TO_DLQ, at, data=data))
     return events
 

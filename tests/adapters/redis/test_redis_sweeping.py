@@ -209,6 +209,27 @@ async def test_if_nobody_could_be_heard_every_lease_gets_a_fresh_window_once(har
     assert (swept.grace, swept.returned) == (False, (lease.id,))
 
 
+async def test_what_lapsed_before_the_silence_is_not_excused(harness: RedisHarness) -> None:
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    for seconds in (0.7, 0.8, 2.5):  # lapsed; heard; not heard
+        await harness.state.roster.beat(owner)
+        await harness.advance(seconds, sweeping=False)
+    swept = await harness.sweep()
+    assert (swept.grace, swept.returned) == (False, (lease.id,))
+
+
+async def test_workers_that_are_always_slow_keep_nothing_from_being_returned(harness: RedisHarness) -> None:
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    returned: list[str] = []
+    for _ in range(round(3 * harness.lease_seconds / 2.7)):
+        await harness.state.roster.beat(owner)
+        returned += (await harness.advance(2.7)).returned
+    assert returned == [lease.id]
+
+
 async def test_where_no_worker_is_there_to_be_heard_sweeps_go_on(harness: RedisHarness) -> None:
     owner = await harness.owner()
     lease = await harness.leased(harness.stranger())

@@ -52,12 +52,17 @@ class Returning:
         """Return overdue leases, or give everybody a fresh window after an outage."""
         store, interval = self._store, micros(request.interval_seconds)
         began = store.clock.monotonic()
-        gap, looks = await self._look(request)
+        gap, silence, looks = await self._look(request)
         queues = [look.queue for look in looks]
         if gap:
             lent = await self._give_grace(queues, request)
             await store.run(JUDGE, (), "note", interval, micros(SILENCE_SECONDS))
             if lent:
+                return Swept(grace=True)
+        elif silence:
+            excused = await self._excuse(queues, request, silence)
+            await store.run(JUDGE, (), "note", interval, micros(SILENCE_SECONDS))
+            if excused:
                 return Swept(grace=True)
         adopted = tuple(id for look in looks for id in look.adopted)
         shaken = [look.queue for look in looks if look.began_anew]
@@ -79,12 +84,16 @@ class Returning:
                 await self._outbox.empty_all(queue)
         return await heal(self._store, queues)
 
-    async def _look(self, request: SweepRequest) -> tuple[bool, list[_Look]]:
-        """Was there a gap, and what is to be seen in each queue. Known ones are looked at in the same exchange."""
+    async def _look(self, request: SweepRequest) -> tuple[bool, int, list[_Look]]:
+        """Was there a gap, how long a silence, and what is to be seen in each queue.
+
+        Known ones are looked at in the same exchange.
+        """
         store = self._store
         judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds), micros(SILENCE_SECONDS)))
         groups = self._groups(self._known)
-        (gap, known), *answers = await store.run_all([judge, *self._calls("look", request, _limited(groups, request))])
+        calls = [judge, *self._calls("look", request, _limited(groups, request))]
+        (gap, silence, known), *answers = await store.run_all(calls)
         looks = _looks(groups, answers)
         queues = read_queues(known)
         new = self._groups(sorted({*queues} - {*self._known}))
@@ -94,7 +103,7 @@ class Returning:
         # Beginning with another one each time, so that a limit starves none.
         self._turn += 1
         start = self._turn % len(looks) if looks else 0
-        return bool(gap), looks[start:] + looks[:start]
+        return bool(gap), int(silence), looks[start:] + looks[:start]
 
     def _groups(self, queues: list[str]) -> list[list[str]]:
         """Those that one script can look at."""
@@ -109,6 +118,15 @@ class Returning:
             answers = await self._run("grace", request, (([queue], (cursor,)) for queue, cursor in left))
             count += sum(lent for _, lent in answers)
             left = [(queue, cursor) for (queue, _), (cursor, _) in zip(left, answers, strict=True) if cursor != b"0"]
+        return count
+
+    async def _excuse(self, queues: list[str], request: SweepRequest, silence: int) -> int:
+        """Give what lapsed while nobody was heard a fresh window; how many."""
+        count = 0
+        while queues:
+            answers = await self._run("excuse", request, (([queue], (silence,)) for queue in queues))
+            count += sum(lent for _, lent in answers)
+            queues = [queue for queue, (more, _) in zip(queues, answers, strict=True) if more]
         return count
 
     async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[list[str], list[str]]:

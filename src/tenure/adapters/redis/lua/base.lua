@@ -138,3 +138,9 @@ local function finished(P, now, ids, range)
 end
 
 local function is_banned(owner) return call('ZSCORE', G .. 'ban', owner) and true or false end
+
+-- Whether nobody was heard for longer than can be put down to the workers: `least` microseconds, and three times as long
+-- as usual (`pace`), so that where they are always slow, nothing is excused for ever.
+local function is_silence(now, heard, pace, least)
+  return heard and now - heard > math.max(tonumber(least), 3 * (tonumber(pace or '') or 0)) or false
+end

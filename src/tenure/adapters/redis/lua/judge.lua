@@ -1,14 +1,16 @@
 -- Was there a gap: in the sweeps, or in what is heard of workers? ARGV: 'ask' or 'note', interval and silence in
--- microseconds. Returns 1 for a gap, and every queue. 'note' writes down that there is a sweep now, and that everybody has
--- got a fresh window. A silence counts once: perhaps there are no workers.
+-- microseconds. Returns 1 for a gap in the sweeps, how long a silence was (0: there was none), and every queue.
+-- 'note' writes down that there is a sweep now, and that what fell into the silence is excused.
 local now = time_of(G, true)
-local meta = call('HMGET', G .. 'meta', 'swept', 'heard', 'excused', 'unheard')
+local meta = call('HMGET', G .. 'meta', 'swept', 'heard', 'excused', 'unheard', 'pace')
 local last, heard = tonumber(meta[1] or ''), tonumber(meta[2] or '')
-local silence = meta[4] or (heard and now - heard > tonumber(ARGV[6]) and meta[3] ~= meta[2])
-local gap = (not last or now - last > 2 * tonumber(ARGV[5]) or silence) and 1 or 0
-if ARGV[4] == 'note' or gap == 0 then call('HSET', G .. 'meta', 'swept', num(now)) end
+local gap = (not last or now - last > 2 * tonumber(ARGV[5])) and 1 or 0
+-- Since when, if somebody was heard again meanwhile; else a silence counts once, because perhaps there are no workers.
+local since = tonumber(meta[4] or '')
+if not since and meta[3] ~= meta[2] and is_silence(now, heard, meta[5], ARGV[6]) then since = heard end
 if ARGV[4] == 'note' then
   call('HDEL', G .. 'meta', 'unheard')
   if meta[2] then call('HSET', G .. 'meta', 'excused', meta[2]) end
 end
-return {gap, call('SMEMBERS', G .. 'queues')}
+if ARGV[4] == 'note' or (gap == 0 and not since) then call('HSET', G .. 'meta', 'swept', num(now)) end
+return {gap, since and num(math.max(0, now - since)) or '0', call('SMEMBERS', G .. 'queues')}

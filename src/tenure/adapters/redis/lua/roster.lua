@@ -38,10 +38,12 @@ if word == 'beat' then
   call('HSET', LINE, ARGV[5], ARGV[6])
   call('HDEL', GONE, ARGV[5])
   call('SREM', SILENT, ARGV[5])
-  local meta = call('HMGET', G .. 'meta', 'asked', 'heard', 'excused')
-  local asked, heard = tonumber(meta[1] or ''), tonumber(meta[2] or '')
-  if heard and now - heard > tonumber(ARGV[9]) and meta[2] ~= meta[3] then call('HSET', G .. 'meta', 'unheard', 1) end
-  call('HSET', G .. 'meta', 'heard', num(now))
+  local meta = call('HMGET', G .. 'meta', 'asked', 'heard', 'excused', 'pace')
+  local asked, heard, pace = tonumber(meta[1] or ''), tonumber(meta[2] or ''), tonumber(meta[4] or '')
+  if meta[2] ~= meta[3] and is_silence(now, heard, meta[4], ARGV[9]) then call('HSETNX', G .. 'meta', 'unheard', num(heard)) end
+  -- One that is out of all proportion says nothing of how slow they are.
+  local pause = heard and math.max(0, math.min(now - heard, 2 * tonumber(ARGV[9]))) or 0
+  call('HSET', G .. 'meta', 'heard', num(now), 'pace', num(pace and 0.8 * pace + 0.2 * pause or pause))
   if asked and now - asked < tonumber(ARGV[8]) then return 1 end
   call('HSET', G .. 'meta', 'asked', num(now))
   return 2
@@ -72,7 +74,7 @@ end
 -- list is too old; else id, owner and proof of each: '' alive, 'left', 'silent', 'gone', 'again'.
 local window, gap, wait, absent = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local unheard, fresh, by = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[12]
-local meta = call('HMGET', G .. 'meta', 'looked', 'trust', 'run', 'listed')
+local meta = call('HMGET', G .. 'meta', 'looked', 'trust', 'run', 'listed', 'cut')
 local looked, trust, listed = tonumber(meta[1] or ''), tonumber(meta[2] or '') or 0, tonumber(meta[4] or '') or 0
 if by == 'marks' and (not meta[4] or now - listed > fresh) then return -1 end
 local all, owners = {}, {}
@@ -91,15 +93,24 @@ local info = redis.pcall('INFO', 'replication')
 local run = type(info) == 'string' and match(info, 'master_replid:(%w+)') or ''
 local began_anew = meta[3] and run ~= meta[3]
 call('HSET', G .. 'meta', 'looked', num(now), 'run', run)
-if looked and (began_anew or now - looked > gap or ARGV[11] == '1') then
+local fresh_window
+if looked and (began_anew or now - looked > gap) then
   -- Nobody looked, so perhaps nobody could be heard either; or the server is another one than before, or began anew,
-  -- and all connections ended with it; or ours did, and others with it. Everybody gets a fresh window.
+  -- and all connections ended with it. Everybody gets a fresh window.
+  fresh_window = window
+elseif ARGV[11] == '1' and now - (tonumber(meta[5] or '') or 0) > gap then
+  -- Our own connection ended, and others perhaps with it: they have time to connect. Once in a while, because a worker
+  -- whose connection ends again and again must not keep the dead alive.
+  call('HSET', G .. 'meta', 'cut', num(now))
+  fresh_window = wait
+end
+if fresh_window then
   trust = now + wait
   call('HSET', G .. 'meta', 'trust', num(trust))
   call('DEL', GONE)
   -- A connection to another server proves nothing here: whoever lives says its own again with its next word.
   if began_anew then call('DEL', LINE) end
-  for i = 1, #all, 2 do call('ZADD', UNTIL, 'GT', num(now + window), all[i]) end
+  for i = 1, #all, 2 do call('ZADD', UNTIL, 'GT', num(now + fresh_window), all[i]) end
 end
 local lines, newest = {}, {}
 if by == 'list' then

@@ -2,6 +2,8 @@
 -- look:  several queues; limit. Adopts what has no deadline. Returns for each queue its time, how many are overdue, 1 if the
 --        server is another one than before, or began anew, while something was lent, and the ids adopted.
 -- grace: one queue; cursor. Returns the next cursor, and how many got a fresh window.
+-- excuse: one queue; how long a silence was. What lapsed in it gets a fresh window. Returns 1 if there may be more, and how
+--        many got one.
 -- move:  one queue; limit, max attempts, its time by the look and how long that counts; then, where the roster is out of
 --        reach, '1' and the owners on it. Returns -1 if the look is too old; else for each id 1 (returned) or 2
 --        (dead) and the id.
@@ -116,6 +118,18 @@ if mode == 'grace' then
     if run ~= '' then call('HSET', P .. 'meta', 'run', run) end
   end
   return {page[1], #lent / 2}
+end
+
+if mode == 'excuse' then
+  check_queue(P)
+  local ids = call('ZRANGEBYSCORE', P .. 'd', num(now - tonumber(ARGV[6])), num(now), 'LIMIT', 0, MANY)
+  local fresh = {}
+  for n, fence in ipairs(fetch(P .. 'l', ids)) do
+    local seconds = fence and read_loan(call('HGET', P .. 'loan', fence)) or lease
+    fresh[#fresh + 1], fresh[#fresh + 2] = num(now + math.max(1, seconds)), ids[n]
+  end
+  many('ZADD', P .. 'd', fresh)
+  return {#ids == MANY and 1 or 0, #ids}
 end
 
 local limit, max_attempts = tonumber(ARGV[6]), tonumber(ARGV[7])

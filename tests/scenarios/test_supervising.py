@@ -196,7 +196,7 @@ def test_children_that_cannot_start_end_the_supervisor(stage: Stage, how: str, s
 @on("sqlite", "valkey9")
 def test_supervisor_beats_keep_a_handler_that_holds_the_gil(stage: Stage) -> None:
     """No overlap: the child cannot beat for three leases, an idle one waits beside it, and the message runs once."""
-    stage.configure(lease=1, sweep_interval=0.25)
+    stage.configure(lease=1, sweep_interval=1)
     parent = supervise(stage, 2, "--heartbeat", "supervisor", concurrency=1)
     ids = stage.submit("hold_gil", {"seconds": 4})
     stage.until_started(1)
@@ -215,7 +215,7 @@ def test_supervisor_beats_keep_a_handler_that_holds_the_gil(stage: Stage) -> Non
 @on("sqlite", "valkey9")
 def test_without_them_it_is_lost(stage: Stage) -> None:
     """The scenario above is about something."""
-    stage.configure(lease=1, sweep_interval=0.25)
+    stage.configure(lease=1, sweep_interval=1)
     supervise(stage, 2, concurrency=1)
     (id,) = stage.submit("hold_gil", {"seconds": 4, "gate": "open"})
     stage.until_started(1)
@@ -231,7 +231,7 @@ def test_without_them_it_is_lost(stage: Stage) -> None:
 @on("sqlite", "valkey9")
 def test_a_frozen_child_loses_its_lease_though_its_supervisor_beats(stage: Stage) -> None:
     """Fenced: the supervisor sees that it stands still, and lets go. Woken, the child settles nothing."""
-    stage.configure(lease=1, sweep_interval=0.25)
+    stage.configure(lease=1, sweep_interval=1)
     supervise(stage, 2, "--heartbeat", "supervisor", concurrency=1)
     (id,) = stage.submit("pass_gate", {"gate": "open"})
     stage.until_started(1)

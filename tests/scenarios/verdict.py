@@ -75,9 +75,7 @@ def judge(
     effects = traces.effects()
     completed = [id for id, record in known.items() if record.state is MessageState.COMPLETED]
     deaths = {process.pid: process.killed_at for process in processes if process.killed_at is not None}
-    # A page of the journal whose answer got lost is written again: the same fact told twice is one.
-    facts = {(event.message_id or "", event.at, event.owner) for event in events if event.kind is EventKind.COMPLETED}
-    told = Counter(id for id, _, _ in facts)
+    told = Counter(event.message_id or "" for event in events if event.kind is EventKind.COMPLETED)
     return Verdict(
         lost=sorted(set(records) - set(known)),
         completed=completed,

@@ -11,9 +11,10 @@ VERSIONS := 3.11 3.12 3.13 3.14
 VENVS := .venv $(VERSIONS:%=.venvs/%)
 BIN := .venv/bin
 
-# Scenarios kill and freeze real processes: one at a time, with the machine to themselves.
-UNIT := -m pytest -m "not scenario" -n logical --maxprocesses 8
+# Scenarios kill and freeze real processes: one at a time, with the machine to themselves. Outages of servers mostly wait;
+# where scenarios are left out, they are too.
 SCENARIO := -m pytest -m scenario
+UNIT = -m pytest -m "not scenario$(if $(SCENARIO),, and not outage)" -n logical --maxprocesses 8
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -33,7 +34,7 @@ test: .venv/.dev ## Set up and run the tests; with ARGS, one pytest with these
 test-all: ## Run every test on every Python 3.11 to 3.14 found here
 	+@$(call on_each_python,)
 
-test-others: .venv/.made ## Run the tests, scenarios left out, on every Python but .venv's
+test-others: .venv/.made ## Run the tests, scenarios and outages left out, on every Python but .venv's
 	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),SCENARIO=)
 
 check: .venv/.dev ## Lint, check format, types, imports and locks

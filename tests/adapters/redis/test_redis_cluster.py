@@ -208,7 +208,7 @@ def request(queue: str = QUEUE, want: int = 100) -> LeaseRequest:
     return LeaseRequest("two/1", new_id(0.0), (queue,), want, 600.0)
 
 
-@pytest.mark.scenario
+@pytest.mark.outage
 @pytest.mark.real_time
 async def test_a_worker_killed_between_its_ack_and_its_hand_offs_leaves_them_to_another(cluster: Cluster) -> None:
     url = f"{cluster.url}?prefix=killed"
@@ -275,7 +275,7 @@ class Move:
             node.ask("CLUSTER", "SETSLOT", self.slot, "NODE", owner)
 
 
-@pytest.mark.scenario
+@pytest.mark.outage
 @pytest.mark.real_time
 async def test_when_a_node_fails_its_replica_carries_on(cluster: Cluster, tmp_path: Any) -> None:
     async with opened(f"{cluster.url}?prefix=failing&timeout_seconds=2") as (broker, state):

@@ -16,7 +16,7 @@ from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, Outcome
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 _IMPATIENT = "durability=replicated&timeout_seconds=2"
 _PATIENT = "durability=replicated&timeout_seconds=20"

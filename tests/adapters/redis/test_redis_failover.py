@@ -14,7 +14,7 @@ from tenure import Tenure
 from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 
 @pytest.fixture(params=installed())

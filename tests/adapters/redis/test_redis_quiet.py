@@ -12,7 +12,7 @@ from tests.servers import RedisServer, installed, start_redis
 
 from tenure import Tenure
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 _QUEUES = 20
 

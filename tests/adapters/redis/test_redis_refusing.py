@@ -18,7 +18,7 @@ from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, Outcome
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 
 @pytest.fixture(scope="module", params=installed())
@@ -235,7 +235,7 @@ async def test_connections_killed_and_scripts_flushed_all_the_time_lose_nothing(
             while not stop.is_set():
                 raw.execute_command("CLIENT", "KILL", "SKIPME", "yes")
                 raw.script_flush()
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.05)
 
         trouble = asyncio.create_task(disturb())
         sent = [message() for _ in range(60)]

@@ -17,7 +17,7 @@ from tenure.message import MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.settlement import Ack, Outcome
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 _SWEEP = SweepRequest(limit=100, interval_seconds=30.0, lease_seconds=30.0, max_attempts=3)
 _ONE, _TWO = Owner("one", "1", started_at=1.0), Owner("two", "1", started_at=2.0)

@@ -14,7 +14,7 @@ from tenure.errors import BadURL, BrokerUnavailable, TenureError
 from tenure.message import Outgoing
 from tenure.settlement import Ack, Outcome
 
-pytestmark = [pytest.mark.real_time, pytest.mark.scenario]
+pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 
 @pytest.fixture(scope="module")

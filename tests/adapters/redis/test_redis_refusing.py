@@ -189,7 +189,9 @@ async def test_an_answer_that_is_lost_is_told_so_and_the_act_repeated_does_no_ha
         async with opened(f"redis://127.0.0.1:{proxy.port}") as (broker, state):
             sent = message()
             asked = request()
-            await broker._store.make_known([QUEUE])  # which would be asked first, and answered in vain
+            # So that neither the queue nor a script must be made known first, which would be answered in vain.
+            await broker.send([Outgoing(message())])
+            await broker.ack([Ack(lease) for lease in await broker.lease(request())])
             if act != "send":
                 await broker.send([Outgoing(sent)])
             leases: list[Any] = await broker.lease(request()) if act == "ack" else []

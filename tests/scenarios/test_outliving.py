@@ -53,6 +53,7 @@ def test_a_handler_that_holds_the_gil_may_lose_its_lease_and_then_settles_nothin
     """
     stage.configure(lease=1, sweep_interval=0.25)
     workers = {process.pid: process for process in (stage.worker(concurrency=2), stage.worker(concurrency=2))}
+    id = ""
     for number in range(5):
         (id,) = stage.submit("hold_gil", {"seconds": 4, "gate": f"released-{number}"})
         stage.until_started(1, [id])

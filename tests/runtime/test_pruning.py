@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.runtime.pruning import PRUNE_SECONDS, Pruner
+from tenure.sample import Sample, StoredSample
 from tenure.testing.virtual import VirtualClock
 
 
@@ -32,6 +33,11 @@ class FakeJournal:
             msg = "away"
             raise BrokerUnavailable(msg)
         return 1
+
+    async def sample(self, batch: Sequence[Sample]) -> None: ...
+
+    async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = 1000) -> list[StoredSample]:
+        return []
 
 
 async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: VirtualClock) -> None:

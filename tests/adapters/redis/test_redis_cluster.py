@@ -128,6 +128,15 @@ async def test_without_a_gap_what_is_overdue_comes_back_from_every_node(harness:
     assert set((await harness.lapse()).returned) == {lease.id for lease in leases}
 
 
+async def test_who_was_banned_long_ago_is_forgotten_beside_every_queue(harness: ClusterHarness) -> None:
+    queue = _queues(harness)[1]
+    await harness.put(queue=queue)
+    for owner in ("one/1", "two/1"):
+        await harness.broker.retire(owner, crashed=True)
+        await harness.advance(harness._options.keep_seconds + 1, sweeping=False)
+    assert harness._raw.zrange(f"{harness._store.names.beside(queue)}ban", 0, -1) == [b"two/1"]
+
+
 # --- on the machine's own clock, with a cluster that may be spoilt ------------------------------------------
 
 _DIES = """

@@ -1,4 +1,4 @@
-"""The server lost everything while workers live: restarted without a log, flushed, or a replica that was behind took over.
+"""The server lost everything while workers live: restarted without a log, flushed, or a replica took over too early.
 
 What is gone is gone; but what is sent from then on is looked after as ever.
 """
@@ -69,8 +69,9 @@ async def test_what_is_sent_and_lent_afterwards_comes_back_when_its_worker_dies(
 
 
 async def test_a_worker_whose_lines_ended_says_again_which_queues_it_serves(server: RedisServer, raw: Any) -> None:
-    async with opened(server.url) as (worker, state):
+    async with opened(server.url) as (sender, _), opened(server.url) as (worker, state):
         await state.roster.join(_OWNER)
+        await sender.send([Outgoing(message())])
         await worker.lease(request())
         lines = raw.client_list()
         raw.flushall()
@@ -79,6 +80,7 @@ async def test_a_worker_whose_lines_ended_says_again_which_queues_it_serves(serv
                 raw.client_kill_filter(_id=line["id"])
 
         async def is_known() -> bool:
+            await sender.send([Outgoing(message())])
             await worker.lease(request())
             return QUEUE.encode() in raw.smembers("tenure:{%}:queues")
 

@@ -83,7 +83,9 @@ STRANGERS: dict[str, Put] = {
     "fences that are none": _hash("meta", "f", "zz"),
     "priorities that are none": _hash("meta", "p", "59a\xff1"),
     "no list of priorities": lambda house: house.raw.hdel(_key(house, "meta"), "p"),
-    "buckets that are none": lambda house: house.raw.hset(_key(house, "meta"), mapping={"bk": "zz", "bn": "zz"}),
+    "buckets that are none": lambda house: house.raw.hset(
+        _key(house, "meta"), mapping={"bk": "zz", "bn": "zz", "bw": "zz"}
+    ),
     "cursors of sweeps that are none": lambda house: house.raw.hset(
         _key(house, "meta"), mapping={"al": "zz", "ad": "zz", "hm": "zz", "hz": "", "hd": BINARY}
     ),

@@ -3,9 +3,10 @@
 import asyncio
 
 import pytest
-from tests.adapters.redis.acting import message, opened, until
+from tests.adapters.redis.acting import at_last, message, opened, until
 from tests.servers.shared import shared
 
+from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing, new_id
 
 pytestmark = pytest.mark.real_time
@@ -22,6 +23,24 @@ async def test_who_waits_again_while_a_channel_is_being_left_hears_it() -> None:
         await listener.subscribe([channel])
         waiter = listener.enter([channel])
         await broker.send([Outgoing(message(queue=queue))])
+        async with asyncio.timeout(20.0):
+            assert await waiter
+
+
+async def test_a_line_that_ends_right_after_it_was_told_to_listen_is_not_believed_to() -> None:
+    queue = f"q{new_id(0.0)}"
+    async with opened(shared("valkey9").url) as (broker, _):
+        listener, channel = broker._store.listener, broker._store.names.wake(queue)
+        await listener.start()
+        asking = asyncio.create_task(listener.subscribe([channel]))
+        await asyncio.sleep(0)  # it is said, and not answered yet
+        listener._hear([b"subscribe", channel.encode(), 1])
+        await listener._lose(None)
+        with pytest.raises(BrokerUnavailable):
+            await asking
+        await at_last(lambda: listener.subscribe([channel]))
+        waiter = listener.enter([channel])
+        await at_last(lambda: broker.send([Outgoing(message(queue=queue))]))
         async with asyncio.timeout(20.0):
             assert await waiter
 

@@ -10,7 +10,7 @@ from tests.adapters.redis.certificates import Certificates
 from tests.adapters.redis.front import front
 from tests.servers.shared import shared
 
-from tenure.errors import BadURL, TenureError
+from tenure.errors import BadURL, BrokerUnavailable, TenureError
 from tenure.message import Outgoing
 from tenure.settlement import Ack, Outcome
 
@@ -74,6 +74,27 @@ async def test_a_server_that_wants_to_know_who_asks(certificates: Certificates) 
         assert (await _refused(url)).code in {"tls_failed", "broker_unavailable"}
         certificate, key = certificates.client
         await _works(f"{url}&cert_file={certificate}&key_file={key}")
+
+
+async def test_an_answer_that_is_damaged_on_its_way_leaves_the_outcome_unknown(certificates: Certificates) -> None:
+    damaging: list[bool] = []
+
+    def damaged(piece: bytes) -> bytes:
+        return piece[:-1] + bytes([piece[-1] ^ 1]) if damaging else piece
+
+    async with _served(certificates) as inner, front(inner, change=damaged) as port:
+        url = f"rediss://localhost:{port}?ca_file={certificates.authority}&prefix=tls5"
+        async with opened(url) as (broker, _):
+            await broker.send([Outgoing(message())])
+            asked = request()
+            damaging.append(True)
+            with pytest.raises(BrokerUnavailable) as caught:
+                await broker.lease(asked)
+            damaging.clear()
+            assert caught.value.outcome_unknown
+            assert "nothing was sent" not in str(caught.value)
+            (lease,) = await broker.held(asked.owner, asked.request_id)
+            await broker.ack([Ack(lease)])
 
 
 async def test_tls_where_none_is_spoken() -> None:

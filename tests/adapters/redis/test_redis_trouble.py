@@ -9,10 +9,11 @@ from redis import Redis
 from tests.adapters.redis.acting import KEYS, QUEUE, at_last, connected, message, opened, request, until
 from tests.servers import RedisServer, installed, start_redis
 
+from tenure.adapters.redis import roster
 from tenure.errors import BrokerUnavailable, ConfigurationError
 from tenure.message import MessageState, Outgoing
 from tenure.owner import DeadOwner, Owner
-from tenure.settlement import Ack, Outcome
+from tenure.settlement import Ack, GiveBack, Outcome
 
 pytestmark = pytest.mark.real_time
 
@@ -86,6 +87,27 @@ async def test_a_full_server_refuses_what_is_new_and_takes_what_is_done(server: 
         assert (await state.records.get(first.id)).result == b"1"
 
 
+async def test_a_full_server_still_lends_so_that_workers_can_catch_up(server: RedisServer, raw: Any) -> None:
+    """Also what fell due, or came back, and to somebody who has just begun."""
+    async with opened(server.url) as (broker, _):
+        await broker.send([Outgoing(message()) for _ in range(3)])
+        (lease,) = await broker.lease(request(want=1))
+        await broker.give_back([GiveBack(lease)])
+        await broker.send([Outgoing(message(), delay_seconds=0.05)])
+
+        async def is_due() -> bool:
+            ((_, due),) = raw.zrange(f"{KEYS}z", 0, 0, withscores=True)
+            seconds, rest = raw.time()
+            return bool(seconds * 1_000_000 + rest > due)
+
+        await until(is_due)
+        async with opened(server.url) as (other, _):
+            raw.config_set("maxmemory", 1)
+            leases = await other.lease(request())
+            assert len(leases) == 4
+            assert [one.outcome for one in await other.ack([Ack(one) for one in leases])] == [Outcome.DELETED] * 4
+
+
 async def test_killed_connections_are_an_outage_and_made_anew(server: RedisServer, raw: Any) -> None:
     async with opened(server.url) as (broker, _):
         waiter = asyncio.create_task(broker.wait([QUEUE], 60.0))
@@ -145,6 +167,29 @@ async def test_a_worker_is_dead_a_second_after_its_connection_ended(server: Redi
         (dead,) = await until(state.roster.dead)
         assert (dead.owner, dead.left) == (owner, False)
         assert "connection" in dead.proof
+
+
+async def test_of_two_with_one_name_none_is_dead_because_its_connection_is_made_anew(
+    server: RedisServer, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replicas of one deployment may all be called the same; a cut line is no end of a process."""
+    monkeypatch.setattr(roster, "_UNHEARD_SECONDS", 10.0)  # however slow this machine is
+    async with opened(server.url) as (broker, state), opened(server.url) as (_, other):
+        old, new = Owner("one", "1", started_at=1.0), Owner("one", "2", started_at=2.0)
+        await state.roster.join(old)
+        await other.roster.join(new)
+        assert await other.roster.dead() == []
+        for _ in range(5):
+            await state.roster.beat(old)
+            other.roster._is_my_turn = True  # a new list, right after the cut
+            (line,) = [one for one in raw.client_list() if one["name"] == f"tenure:{broker._store.token}"]
+            raw.client_kill_filter(_id=line["id"])
+            assert await other.roster.dead() == []
+
+            async def is_back() -> bool:
+                return any(one["name"] == f"tenure:{broker._store.token}" for one in raw.client_list())
+
+            await until(is_back)
 
 
 async def test_a_new_boot_under_the_same_name_ends_the_old_one(server: RedisServer, raw: Any) -> None:

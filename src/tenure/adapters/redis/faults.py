@@ -159,15 +159,16 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
         return BrokerError(f"{place} refused the request: {text}; nothing was written")
     if isinstance(error, exceptions.InvalidResponse):
         return NotRedis(
-            f"{place}: what answers there does not speak as Redis does ({text}); nothing was written. Check host and "
+            f"{place}: what answers there does not speak as Redis does ({text}); {_told(sent)}. Check host and "
             "port, and whether it wants TLS (rediss://)",
             outcome_unknown=sent,
         )
     trouble = _tls_trouble(error)
     if trouble:
         return TLSFailed(
-            f"{place}: no connection by TLS ({trouble}); nothing was sent. Check that the server speaks TLS, its "
-            "certificate and its name; ?ca_file=… names who is trusted, ?cert_file=…&key_file=… who you are"
+            f"{place}: no connection by TLS ({trouble}); {_told(sent)}. Check that the server speaks TLS, its "
+            "certificate and its name; ?ca_file=… names who is trusted, ?cert_file=…&key_file=… who you are",
+            outcome_unknown=sent,
         )
     return away(place, error, sent=sent)
 
@@ -175,8 +176,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
 def away(place: str, error: BaseException | None, *, sent: bool) -> BrokerUnavailable:
     """The server cannot be reached, or did not answer."""
     why = "no answer in time" if isinstance(error, asyncio.TimeoutError | TimeoutError) else str(error or "closed")
-    what = "it is not known whether the request was carried out" if sent else "nothing was sent to it"
-    return BrokerUnavailable(f"{place} is away ({why}); {what}. Check that it runs", outcome_unknown=sent)
+    return BrokerUnavailable(f"{place} is away ({why}); {_told(sent)}. Check that it runs", outcome_unknown=sent)
 
 
 def in_part(error: TenureError) -> TenureError:
@@ -229,6 +229,11 @@ def not_replicated(place: str, why: str) -> NotReplicated:
     )
 
 
+def _told(sent: bool) -> str:  # noqa: FBT001 - as its callers are told it
+    """What became of a request that got no answer."""
+    return "it is not known whether the request was carried out" if sent else "nothing was sent to it"
+
+
 def _is_inner(text: str) -> bool:
     """Whether a script said it, and not the server instead of it."""
     return "script" in text
@@ -239,7 +244,7 @@ def _tls_trouble(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
-            return str(cause.reason or cause)
+            return str(getattr(cause, "reason", None) or cause)  # those that Python makes itself have none
         cause = cause.__cause__ or cause.__context__
     return ""
 

@@ -4,6 +4,7 @@ Each call begins with another queue, and the count of what was lent from a queue
 turn: both are kept here, in the process.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ from tenure.adapters.redis import faults
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.store import Store, micros
 from tenure.broker import BrokerTraits
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
+
+logger = logging.getLogger("tenure.redis")
 
 _FIRST_DELIVERY = Counters(deliveries=1)
 
@@ -39,10 +42,22 @@ class Lending:
             start = self._calls % len(queues)
             self._calls += 1
             queues = queues[start:] + queues[:start]
-        # Only what is known is swept. A sender says it too, but seldom, and the server may have lost everything since.
-        await self._store.make_known(queues)
-        if not self._store.link.is_cluster:
-            return await self._lease(request, queues, want, asked)
+        if self._store.link.is_cluster:
+            leases = await self._lease_from_each(request, queues, want, asked)
+        else:
+            leases = await self._lease(request, queues, want, asked)
+        if leases:
+            await self._make_known({lease.queue for lease in leases})
+        return leases
+
+    async def _make_known(self, queues: set[str]) -> None:
+        """Only what is known is swept. A sender says it, but seldom, and the server may have lost everything since."""
+        try:
+            await self._store.make_known(queues)
+        except (BrokerError, ConfigurationError) as error:  # what was lent is lent, and must be told
+            logger.debug("the next lease says it: %s", error)
+
+    async def _lease_from_each(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
         leases: list[Lease] = []
         await self._store.refuse_banned(request.owner)
         for queue in queues:

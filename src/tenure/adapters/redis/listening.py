@@ -100,7 +100,11 @@ class Listener:
         new = [channel.encode() for channel in channels if channel.encode() not in self._channels]
         if new:
             self._leaving.difference_update(new)
+            connection = self._connection
             await self._say([b"SUBSCRIBE", *new], [b"subscribe " + channel for channel in new])
+            if self._connection is not connection:
+                # It answered, and ended before we came to hear of it: the next one knows nothing of these.
+                raise faults.away(self._place, None, sent=False)
             self._channels.update(dict.fromkeys(new, 0))
 
     async def settle(self, publish: Callable[[str], Awaitable[int]]) -> None:

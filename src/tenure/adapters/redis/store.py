@@ -241,11 +241,14 @@ class Store:
     # --- queues -----------------------------------------------------------------------------------------
 
     async def make_known(self, queues: Iterable[str]) -> None:
-        """Note that there are such queues, before anything is put into them, or lent from them."""
+        """Note that there are such queues, before anything is put into them."""
         now = self.clock.monotonic()
         new = [queue for queue in queues if now - self._known.get(queue, -_KNOWN_SECONDS) >= _KNOWN_SECONDS]
         if new:
-            await self.command("SADD", self.names.queues, *new)
+            are_there = await self.command("SMISMEMBER", self.names.queues, *new)
+            missing = [queue for queue, is_there in zip(new, are_there, strict=True) if not is_there]
+            if missing:  # else nothing is written: a full server must go on lending
+                await self.command("SADD", self.names.queues, *missing)
             self._known.update(dict.fromkeys(new, now))
 
     async def queues(self) -> list[str]:

@@ -1,8 +1,8 @@
 """A table on Redis: rows of text that are changed only by whoever knows what they say.
 
-For brokers that keep no state themselves and have it kept here (`sqs://…?state=redis://…`); messages that lie in Redis
-do not use it. A part of the table is a hash, and where its rows are read in order a sorted set beside it. All of it lies
-in one slot.
+For brokers that keep no state themselves and have it kept here (`sqs://…?state=redis://…`); messages that lie in
+Redis do not use it. A part of the table is a hash, and where its rows are read in order a sorted set beside it. All
+of it lies in one slot.
 """
 
 from collections.abc import Sequence
@@ -119,7 +119,9 @@ class RedisTable:
         place = one.place
         mode = "any" if one.text is None and one.expected is None else "new" if one.expected is None else "old"
         is_alone = place.part.startswith(_ALONE)
-        forget = "keep" if one.forget_at == _KEEP or not is_alone else "" if one.forget_at is None else int(one.forget_at)
+        forget: object = "keep"
+        if is_alone and one.forget_at != _KEEP and not self._store.is_virtual:  # the server's own clock forgets
+            forget = "" if one.forget_at is None else int(one.forget_at)
         return (
             "EVAL", _WRITE, 2, self._hash(place.part), self._order(place.part), place.sort, one.expected or "",
             one.text or "", mode, forget, "0" if is_alone else "1",

@@ -5,9 +5,9 @@
 -- ARGV: the time in microseconds (empty: Redis's own), wall time as JSON, the keep window in microseconds; then the rest.
 --
 -- A queue is made of
---   meta     hash: t, o (time), f (fence), n (place), p (priorities in use), c<p> (cursors), bk, bn (oldest and newest bucket),
---            run (the server, since it began), al, ad (how far leases and deadlines were compared),
---            hm, hz, hd (how far healing is)
+--   meta     hash: t, o (time), f (fence), n (place), p (priorities in use), c<p> (cursors),
+--            bk, bn, bw (oldest and newest bucket, their width), run (the server, since it began),
+--            al, ad (how far leases and deadlines were compared), hm, hz, hd (how far healing is)
 --   s<p>     stream of one priority: id and envelope; the entry's number is the message's place
 --   b<p>     zset place -> id: what came back, or fell due; lent before the stream
 --   z        zset due -> id: delayed
@@ -101,17 +101,31 @@ local function cursor_of(P, level)
   return read_until(P, level) or '0-0'
 end
 
-local function bucket_at(now) return math.floor(now / (KEEP / BUCKETS)) end
+-- How much time a bucket takes. It stands with the queue: not everybody was told the same window.
+local WIDTH, widths = math.ceil(KEEP / BUCKETS), {}
+
+local function width_of(P, text)
+  local width = widths[P]
+  if not width then
+    width = tonumber(text or call('HGET', P .. 'meta', 'bw') or '')
+    if not width or not (width >= 1 and width < 1e18) then width = WIDTH end
+    widths[P] = width
+  end
+  return width
+end
+
+local function bucket_at(P, moment) return math.floor(moment / width_of(P)) end
 
 -- The finished among `ids`: id -> record, or nil if there are none. `range`: the numbers of the oldest and the newest
--- bucket, fields bk and bn of meta.
+-- bucket, and their width: fields bk, bn and bw of meta.
 local function finished(P, now, ids, range)
-  range = range or call('HMGET', P .. 'meta', 'bk', 'bn')
+  range = range or call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
   if not range[1] or not range[2] then return nil end
-  local current = bucket_at(now)
+  width_of(P, range[3])
+  local current = bucket_at(P, now)
   local oldest, newest = tonumber(range[1]) or 0, tonumber(range[2]) or current
   local found
-  for i = math.min(newest, current + 100), math.max(oldest, bucket_at(now) - BUCKETS), -1 do
+  for i = math.min(newest, current + 100), math.max(oldest, bucket_at(P, now - KEEP), current - 100), -1 do
     local records = fetch(P .. 'done:' .. i, ids)
     for n = 1, #ids do
       if records[n] then

@@ -26,15 +26,16 @@ local function promote(P, now)
     local places = level and (by_level[level] or {})
     if level then by_level[level], places[#places + 1], places[#places + 2] = places, place, id end
   end
-  for level in pairs(by_level) do call('ZCARD', P .. 'b' .. level) end
   for level, places in pairs(by_level) do
-    many('ZADD', P .. 'b' .. level, places)
+    call('ZCARD', P .. 'b' .. level)
     for i = 2, #places, 2 do
       undo[#undo + 1] = {'ZADD', P .. 'z', call('ZSCORE', P .. 'z', places[i]), places[i]}
       undo[#undo + 1] = {'ZREM', P .. 'b' .. level, places[i]}
     end
   end
+  -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
   many('ZREM', P .. 'z', due)
+  for level, places in pairs(by_level) do many('ZADD', P .. 'b' .. level, places) end
 end
 
 -- Lent, delayed or dead: somebody has put it where it can be taken again.

@@ -59,7 +59,7 @@ local function check_queue(P, now)
   call('ZCARD', P .. 'd')
   call('ZCARD', P .. 'z')
   call('ZCARD', P .. 'dead')
-  if now then call('HLEN', P .. 'done:' .. bucket_at(now)) end
+  if now then call('HLEN', P .. 'done:' .. bucket_at(P, now)) end
 end
 
 -- Likewise for what belongs to one message. Returns its key and its unique, if it has them.
@@ -146,14 +146,33 @@ local function bury(P, id, record, reason)
   end_claim(P, id, call('HGET', P .. 'x:' .. id, 'k'), 'free')
 end
 
+-- Somebody remembers much longer than those before: so many small buckets would be too many to look into. Those that
+-- there are become the newest ones of the new width, and so are kept at least as long as they would have been.
+local function widen(P, now, oldest, newest)
+  widths[P] = WIDTH
+  local i = bucket_at(P, now)
+  for old = newest, math.max(oldest, newest - 100), -1 do
+    if call('EXISTS', P .. 'done:' .. old) == 1 then
+      call('RENAME', P .. 'done:' .. old, P .. 'done:' .. i)
+      i = i - 1
+    end
+  end
+  call('HSET', P .. 'meta', 'bk', i + 1, 'bn', '')
+end
+
 local function keep_finished(P, now, rows)
-  local i = bucket_at(now)
+  local meta = call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
+  local oldest, newest = tonumber(meta[1] or ''), tonumber(meta[2] or '')
+  if WIDTH >= 2 * width_of(P, meta[3]) and oldest and newest then
+    widen(P, now, oldest, newest)
+    newest = nil
+  end
+  local i = bucket_at(P, now)
   local key = P .. 'done:' .. i
   many('HSET', key, rows)
-  if call('HGET', P .. 'meta', 'bn') ~= tostring(i) then
-    local oldest = call('HGET', P .. 'meta', 'bk')
-    if not oldest or not match(oldest, '^%d+$') then call('HSET', P .. 'meta', 'bk', i) end
-    call('HSET', P .. 'meta', 'bn', i)
+  if newest ~= i then
+    if not oldest then call('HSET', P .. 'meta', 'bk', i) end
+    call('HSET', P .. 'meta', 'bn', i, 'bw', num(width_of(P)))
     call('EXPIRE', key, 2 * seconds_of(KEEP))
   end
 end

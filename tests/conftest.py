@@ -1,13 +1,28 @@
 """What every test has: async tests run in virtual time, and in CI a skip is a failure."""
 
 import os
+from collections.abc import Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
 # Installed, Tenure brings its plugin along; pytest refuses to load one twice.
 _INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
 pytest_plugins = [] if _INSTALLED else ["tenure.testing.plugin"]
+
+#: Where the tests are that need a stand-in for a cloud service: folders, and beginnings of files' names.
+_CLOUD_FOLDERS = ("adapters/aws", "adapters/azure", "live", "standalone")
+_CLOUD_FILES = ("test_azure", "test_dynamo", "test_sqs")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark what needs a cloud, by the place where it stands."""
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here) if item.path.is_relative_to(here) else item.path
+        if path.as_posix().startswith(_CLOUD_FOLDERS) or path.name.startswith(_CLOUD_FILES):
+            item.add_marker(pytest.mark.cloud)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -5,7 +5,9 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 """
 
 import importlib.util
+import logging
 import re
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
@@ -13,16 +15,21 @@ from tenure.clock import Clock
 from tenure.errors import BadURL, MissingExtra
 from tenure.state import State
 
+logger = logging.getLogger("tenure.assembly")
+
 Backend = tuple[Broker, State]
 
-_KNOWN = "sqlite:///file.db, redis://host:6379/0, memory://name"
+#: The file of `state=local`, in the folder where the process runs.
+_LOCAL = "tenure-state.db"
+
+_KNOWN = "sqlite:///file.db, redis://host:6379/0, sqs://region, azure://account, memory://name"
 #: Schemes whose adapter needs an extra: the extra, and a module that only it brings.
 _EXTRAS = {
     "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "redis+sentinel": ("redis", "redis"),
     "redis+cluster": ("redis", "redis"), "sqs": ("aws", "aiobotocore"), "azure": ("azure", "azure.storage.queue"),
 }  # fmt: skip
 #: A password, also one with a `/` or `@` that should have been quoted, and in options.
-_SECRETS = re.compile(r"(://[^/?#:@]*:).*(?=@)|(password=)[^&#]*", re.IGNORECASE)
+_SECRETS = re.compile(r"(://[^/?#:@]*:).*(?=@)|((?:password|key)=)[^&#]*", re.IGNORECASE)
 
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
@@ -48,6 +55,16 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
             from tenure.adapters import redis
 
             return redis.connect(redis.read_options(shown, parts), clock=clock, must_exist=must_exist)
+        case "sqs" if _is_there("aiobotocore"):
+            from tenure.adapters import aws
+
+            given = aws.read_options(shown, parts)
+            make_table = aws.DynamoTable if given.state_url is None else _table(shown, given.state_url, clock)
+            return aws.connect(given, clock=clock, must_exist=must_exist, make_table=make_table)
+        case "azure" if _is_there("azure.storage.queue") and _is_there("azure.data.tables"):
+            from tenure.adapters import azure
+
+            return azure.connect(azure.read_options(shown, parts), clock=clock, must_exist=must_exist)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed
@@ -62,6 +79,28 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
 def safe_url(url: str) -> str:
     """The URL without its secrets, for errors, logs and screens."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
+
+
+def _table(shown: str, url: str, clock: Clock) -> Any:
+    """What makes the table of a broker that has its state kept elsewhere."""
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
+            from tenure.adapters import redis
+            from tenure.adapters.redis.table import RedisTable
+
+            options = redis.read_options(shown, parts)
+            return lambda _: RedisTable(options, clock)
+        case scheme if url == "local" or scheme == "sqlite":
+            from tenure.adapters.sqlite.table import LocalTable
+
+            path = _LOCAL if url == "local" else _sqlite(url, parts)[0]
+            logger.warning("the state is the file %s of this machine alone: workers elsewhere know nothing of it", path)
+            return lambda _: LocalTable(path, clock)
+        case scheme if scheme in _EXTRAS and not _is_there(_EXTRAS[scheme][1]):
+            raise _not_here(scheme)
+    msg = f"{shown!r}: nothing can be kept at state={safe_url(url)!r}; use dynamodb://region/table, redis://… or local"
+    raise BadURL(msg)
 
 
 def _not_here(scheme: str) -> Exception:

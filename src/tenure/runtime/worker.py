@@ -15,7 +15,7 @@ import msgspec
 
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BadTask, BrokerUnavailable
 from tenure.owner import Owner
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
@@ -149,6 +149,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         await self._opening()
         for task in self._tasks.values():
+            self._check_hold(task)
             if task.runs_in is RunsIn.PROCESS:
                 self._locate(task)  # better now than at the first message
         self._path = path = Path(
@@ -177,6 +178,13 @@ class Worker:
         self._membership.tell_joined()
         queues = ", ".join(self._options.queues)
         logger.debug("%s serves %s with %d slots", self.owner_id, queues, self._options.concurrency)
+
+    def _check_hold(self, task: Task[..., Any]) -> None:
+        """Refuse what the broker would end before its time, in the middle of a run."""
+        longest, asked = self._broker.traits.max_hold_seconds, task.policy.lease.max_hold_seconds
+        if longest is not None and asked is not None and asked > longest:
+            msg = f"max_hold of {task.name!r} is {asked:g} s; this broker lets nothing be held over {longest:g} s"
+            raise BadTask(f"{msg}. Nothing was started")
 
     async def _tidy_up(self) -> None:
         """Return what others left behind before we lease: a later first sweep would take the silence for an outage."""

@@ -1,0 +1,223 @@
+"""The desk: where rows are read, decided about and written, again and again until nobody was faster.
+
+A decision is a plain function of what the row says now. It may be asked more than once, and must say the same to
+whoever repeats it after a lost reply: who holds what is told by owner and fence, so a change that was made already is
+recognised.
+
+Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one lease call lent
+       m#<id> b…     a dead letter's body       holders <owner>      who has rows of that kind
+       m#<id> c…     its checkpoint             roster <owner>       presence
+       k#<scope> k   the claim of a key         dead#<queue> …       dead letters in the order of their end
+       board …, turn …, tick …, sweep           j …, s#…             events and samples (`pages.py`)
+
+Used by everything above the table.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tenure.adapters.aws.entry import Claim, Entry
+from tenure.adapters.aws.table import KEEP, Place, Row, Table, Write
+from tenure.claim import Scope
+from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
+from tenure.message import MessageState
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+#: Somebody else was faster, so often in a row.
+_TRIES = 50
+_BODY_PAGE = 90_000
+#: SQS keeps no message longer.
+_RETENTION_SECONDS = 14 * 86_400.0
+
+_encode = msgspec.json.Encoder().encode
+#: How an entry says that it is a dead letter, or lent.
+_DEAD = '"state":"dead"'
+_LEASED = '"state":"leased"'
+#: So many rows are remembered that were written here.
+_REMEMBERED = 2000
+
+
+class Kind(Generic[T]):
+    """A kind of row: how it is read."""
+
+    def __init__(self, type_: type[T]) -> None:
+        """Rows hold JSON of that type."""
+        self._decoder = msgspec.json.Decoder(type_)
+
+    def read(self, row: Row | None) -> T | None:
+        """What a row says. None: it is not there."""
+        return None if row is None else self._decoder.decode(row.text)
+
+
+ENTRY = Kind(Entry)
+CLAIM = Kind(Claim)
+
+
+class Change(msgspec.Struct, Generic[A]):
+    """What was decided about a row: what to answer, and what it says from now on."""
+
+    answer: A
+    #: None: leave it as it is.
+    to: Any = None
+    remove: bool = False
+    #: Wall time after which it may be forgotten.
+    forget_at: float | None = None
+
+
+class Desk:
+    """Decides about rows of one table."""
+
+    def __init__(self, table: Table, clock: Clock, keep_seconds: float) -> None:
+        """Finished rows are kept for so long."""
+        self.table = table
+        self.clock = clock
+        self.keep_seconds = keep_seconds
+        self._fence = 0
+        #: What this desk wrote last about messages that are lent.
+        self._wrote: dict[Place, Row] = {}
+
+    def now(self) -> float:
+        """The moment, on the table's line."""
+        return self.table.now()
+
+    def kept_until(self) -> float:
+        """When what ends now may be forgotten."""
+        return self.clock.wall() + self.keep_seconds
+
+    def next_fence(self, top: int) -> int:
+        """Higher than `top` and than every one that was given out here; and also if all data was lost."""
+        self._fence = max(self._fence + 1, top + 1, int(self.clock.wall() * 1e6))
+        return self._fence
+
+    async def get(self, kind: Kind[T], places: Sequence[Place]) -> list[T | None]:
+        """What rows say."""
+        rows = await self.table.get(places) if places else []
+        return [kind.read(row) for row in rows]
+
+    async def change(
+        self,
+        kind: Kind[T],
+        places: Sequence[Place],
+        decide: Callable[[int, T | None], Change[A]],
+        *,
+        are_new: bool = False,
+    ) -> list[A]:
+        """Decide about each row, by its number in `places`. Of a place that stands there twice, the first goes first.
+
+        `are_new`: the rows are probably not there. That, and what this desk wrote itself a moment ago, saves a reading;
+        if it was wrong, the write is refused, and it is decided anew.
+        """
+        answers: dict[int, A] = {}
+        left = list(range(len(places)))
+        for tried in range(_TRIES):
+            if not left:
+                return [answers[number] for number in range(len(places))]
+            turn = _firsts(left, places)
+            rows = await self._rows([places[number] for number in turn], tried=tried, are_new=are_new)
+            writes: list[tuple[int, A, Write]] = []
+            for number, row in zip(turn, rows, strict=True):
+                change = decide(number, kind.read(row))
+                if change.to is None and not (change.remove and row is not None):
+                    if tried == 0 and (are_new or places[number] in self._wrote):
+                        continue  # nothing would be written, so nothing would tell if that was wrong
+                    answers[number] = change.answer
+                    continue
+                text = None if change.to is None else _encode(change.to).decode()
+                expected = None if row is None else row.text
+                forget_at = change.forget_at or self._forget_at(change.to, expected)
+                writes.append((number, change.answer, Write(places[number], text, expected, forget_at)))
+            done = await self.table.write([write for _, _, write in writes]) if writes else []
+            for (number, answer, write), ok in zip(writes, done, strict=True):
+                self._remember(write, ok=ok)
+                if ok:
+                    answers[number] = answer
+            left = [number for number in left if number not in answers]
+            if not all(done) and tried > 1:
+                await asyncio.sleep(0.005 * min(tried, 20))
+        raise BrokerUnavailable("others change the same row all the time; nothing was done, and it is tried again")
+
+    async def _rows(self, places: list[Place], *, tried: int, are_new: bool) -> list[Row | None]:
+        """The rows as they are; at first as they are thought to be."""
+        if tried == 0 and are_new:
+            return [None] * len(places)
+        thought = {place: self._wrote[place] for place in places if place in self._wrote} if tried == 0 else {}
+        asked = [place for place in places if place not in thought]
+        found = dict(zip(asked, await self.table.get(asked), strict=True)) if asked else {}
+        return [thought.get(place) or found.get(place) for place in places]
+
+    def _remember(self, write: Write, *, ok: bool) -> None:
+        """Keep what was just written about a message that is lent: its holder speaks next."""
+        self._wrote.pop(write.place, None)
+        if ok and write.text is not None and _LEASED in write.text:
+            self._wrote[write.place] = Row(write.place, write.text)
+            if len(self._wrote) > _REMEMBERED:
+                del self._wrote[next(iter(self._wrote))]
+
+    async def change_one(self, kind: Kind[T], place: Place, decide: Callable[[T | None], Change[A]]) -> A:
+        """As `change`, for one row."""
+        (answer,) = await self.change(kind, [place], lambda _, value: decide(value))
+        return answer
+
+    def _forget_at(self, value: Any, before: str | None) -> float | None:
+        """What is on its way is kept as long as SQS can keep it, and the ledger's window more; a dead letter always."""
+        if isinstance(value, Entry) and value.state == MessageState.DEAD:
+            return None
+        if before is not None and not (isinstance(value, Entry) and _DEAD in before):
+            return KEEP
+        if isinstance(value, Entry | Claim):
+            due = max(0.0, value.due - self.now()) if isinstance(value, Entry) else 0.0
+            return self.kept_until() + _RETENTION_SECONDS + due
+        return None
+
+    # -- bodies of dead letters ----------------------------------------------------------------------
+
+    async def keep_body(self, id: str, text: str) -> int:
+        """Keep a body beside its entry; how many rows that takes. The same body may be kept again."""
+        pages = [text[start : start + _BODY_PAGE] for start in range(0, len(text), _BODY_PAGE)] or [""]
+        places = [Place(f"m#{id}", f"b{number:04}") for number in range(len(pages))]
+
+        def decide(number: int, known: str | None) -> Change[None]:
+            return Change(None, None if known == pages[number] else pages[number])
+
+        await self.change(_TEXT, places, decide)
+        return len(pages)
+
+    async def body(self, id: str, pages: int) -> str:
+        """The body that was kept; empty if it is not there."""
+        texts = await self.get(_TEXT, [Place(f"m#{id}", f"b{number:04}") for number in range(pages)])
+        return "".join(text or "" for text in texts)
+
+    async def drop_body(self, id: str, pages: int) -> None:
+        """It is needed no more."""
+        writes = [Write(Place(f"m#{id}", f"b{number:04}"), None, None) for number in range(pages)]
+        if writes:
+            await self.table.write(writes)
+
+
+_TEXT = Kind(str)
+
+
+def entry_place(id: str) -> Place:
+    """Where the entry of a message is."""
+    return Place(f"m#{id}", "m")
+
+
+def claim_place(scope: Scope) -> Place:
+    """Where the claim of a key is. Keys may be long, so they are told by their digest."""
+    words = _encode([scope.queue, scope.task, scope.key, scope.generation])
+    return Place(f"k#{hashlib.sha256(words).hexdigest()[:40]}", "k")
+
+
+def _firsts(numbers: Sequence[int], places: Sequence[Place]) -> list[int]:
+    """The first of each place."""
+    seen: dict[Place, int] = {}
+    for number in numbers:
+        seen.setdefault(places[number], number)
+    return list(seen.values())

@@ -1,0 +1,226 @@
+"""The table on DynamoDB: one physical table, `part` and `sort` as its key, the text as an attribute.
+
+Many conditional writes go in one call (BatchExecuteStatement, 25 to a call), each with an answer of its own; many rows
+are read in one (BatchGetItem). Reads are consistent. No secondary index: everything is found by its key, because an
+index would double the price of every write, and be late. By `forget` DynamoDB removes old rows itself; it is rarely
+changed, by a call of its own.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from tenure.adapters.aws import faults
+from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.table import KEEP, Place, Row, Write
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
+
+T = TypeVar("T")
+
+_WRITES, _READS = 25, 100
+#: A batch that was only partly answered is asked for the rest so often.
+_TRIES = 6
+_FIRST_PAUSE = 0.05
+
+
+class DynamoTable:
+    """Rows in one table of DynamoDB."""
+
+    #: 400 KiB, less what the key and the other attributes take.
+    row_limit = 380_000
+
+    def __init__(self, link: Link) -> None:
+        """Stand on `link`, which whoever made it opens and closes."""
+        self._link = link
+        self._name = link.options.table
+        self._is_there = False
+
+    async def open(self) -> None:
+        """Look whether the table is there; make it if that was asked for."""
+        if self._is_there:
+            return
+        try:
+            described = await self._call("describe_table", TableName=self._name)
+        except StoreMissing:
+            if not self._link.options.create:
+                raise
+            await self._create()
+        else:
+            self._check(described["Table"])
+        self._is_there = True
+
+    async def close(self) -> None:
+        """The link is closed by whoever made it."""
+
+    def now(self) -> float:
+        return self._link.timeline.now()
+
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+        found: dict[Place, Row] = {}
+        for some in _portions(list(dict.fromkeys(places)), _READS):
+            keys = [{"part": {"S": one.part}, "sort": {"S": one.sort}} for one in some]
+            for tried in range(_TRIES):
+                request = {self._name: {"Keys": keys, "ConsistentRead": True}}
+                answer = await self._call("batch_get_item", RequestItems=request)
+                rows = map(_row, answer["Responses"].get(self._name, ()))
+                found |= {row.place: row for row in rows}
+                keys = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+                if not keys:
+                    break
+                await asyncio.sleep(_FIRST_PAUSE * 2**tried)
+            else:
+                raise BrokerUnavailable(f"{self._place} leaves {len(keys)} of {len(some)} reads undone; tried again")
+        return [found.get(place) for place in places]
+
+    async def write(self, batch: Sequence[Write]) -> list[bool]:
+        answers: dict[int, bool] = {}
+        together = [number for number, one in enumerate(batch) if not _is_alone(one)]
+        alone = [number for number, one in enumerate(batch) if _is_alone(one)]
+        for some in _portions(together, _WRITES):
+            answers |= dict(zip(some, await self._write([batch[number] for number in some]), strict=True))
+        for number in alone:
+            answers[number] = await self._put(batch[number])
+        return [answers[number] for number in range(len(batch))]
+
+    async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        condition, values = "#part = :part", {":part": {"S": part}}
+        names = {"#part": "part"}
+        if after:
+            condition += " AND #sort < :after" if backwards else " AND #sort > :after"
+            values[":after"] = {"S": after}
+            names["#sort"] = "sort"
+        words = {
+            "TableName": self._name, "ConsistentRead": True, "ScanIndexForward": not backwards,
+            "KeyConditionExpression": condition, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values,
+        }  # fmt: skip
+        rows: list[Row] = []
+        while len(rows) < limit:
+            answer = await self._call("query", Limit=limit - len(rows), **words)
+            rows += map(_row, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                break
+            words["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return rows
+
+    @property
+    def _place(self) -> str:
+        return self._link.options.state_place
+
+    async def _call(self, operation: str, **words: Any) -> Any:
+        return await self._link.call("dynamodb", operation, self._place, **words)
+
+    async def _write(self, batch: Sequence[Write]) -> list[bool]:
+        """One call; what the service leaves undone because it is busy is asked for again."""
+        done: dict[int, bool] = {}
+        for tried in range(_TRIES):
+            left = [number for number in range(len(batch)) if number not in done]
+            statements = [self._statement(batch[number]) for number in left]
+            answer = await self._call("batch_execute_statement", Statements=statements)
+            for number, one in zip(left, answer["Responses"], strict=True):
+                said = self._read(one)
+                if said is not None:
+                    done[number] = said
+            if len(done) == len(batch):
+                return [done[number] for number in range(len(batch))]
+            await asyncio.sleep(_FIRST_PAUSE * 2**tried)
+        undone = len(batch) - len(done)
+        text = f"{self._place} is busy and leaves {undone} of {len(batch)} writes undone; tried again"
+        raise BrokerUnavailable(text, outcome_unknown=bool(done))
+
+    def _read(self, answer: dict[str, Any]) -> bool | None:
+        """Whether one statement took effect. None: not yet, ask again."""
+        error = answer.get("Error")
+        if error is None:
+            return True
+        code = str(error.get("Code", ""))
+        if code in faults.CONFLICT:
+            return False
+        if code in _PASSING:
+            return None
+        raise BrokerError(f"{self._place} refused to write a row: {code}: {error.get('Message', '')}; nothing was done")
+
+    def _statement(self, one: Write) -> dict[str, Any]:
+        part, sort = {"S": one.place.part}, {"S": one.place.sort}
+        name, where = f'"{self._name}"', 'WHERE "part" = ? AND "sort" = ?'
+        if one.text is None:
+            check = [] if one.expected is None else [{"S": one.expected}]
+            text = f"DELETE FROM {name} {where}" + (' AND "d" = ?' if check else "")  # noqa: S608 - a checked name
+            return {"Statement": text, "Parameters": [part, sort, *check]}
+        if one.expected is None:
+            forget = [] if one.forget_at is None else [{"N": str(int(one.forget_at))}]
+            item = "{'part': ?, 'sort': ?, 'd': ?" + (", 'forget': ?}" if forget else "}")
+            return {
+                "Statement": f"INSERT INTO {name} VALUE {item}",
+                "Parameters": [part, sort, {"S": one.text}, *forget],
+            }
+        text = f'UPDATE {name} SET "d" = ? {where} AND "d" = ?'  # noqa: S608 - likewise
+        return {"Statement": text, "Parameters": [{"S": one.text}, part, sort, {"S": one.expected}]}
+
+    async def _put(self, one: Write) -> bool:
+        """Change a row that is there, and when it is forgotten."""
+        item = {"part": {"S": one.place.part}, "sort": {"S": one.place.sort}, "d": {"S": one.text}}
+        if one.forget_at is not None:
+            item["forget"] = {"N": str(int(one.forget_at))}
+        try:
+            await self._call(
+                "put_item", TableName=self._name, Item=item, ConditionExpression="#d = :before",
+                ExpressionAttributeNames={"#d": "d"}, ExpressionAttributeValues={":before": {"S": one.expected}},
+            )  # fmt: skip
+        except BrokerError as error:
+            if error.__cause__ is None or faults.code_of(error.__cause__) not in faults.CONFLICT:
+                raise
+            return False
+        return True
+
+    async def _create(self) -> None:
+        try:
+            await self._call(
+                "create_table", TableName=self._name, BillingMode="PAY_PER_REQUEST",
+                AttributeDefinitions=[
+                    {"AttributeName": "part", "AttributeType": "S"}, {"AttributeName": "sort", "AttributeType": "S"},
+                ],
+                KeySchema=[
+                    {"AttributeName": "part", "KeyType": "HASH"}, {"AttributeName": "sort", "KeyType": "RANGE"},
+                ],
+            )  # fmt: skip
+        except BrokerError as error:
+            if "ResourceInUseException" not in str(error):  # somebody else makes it at this moment
+                raise
+        for _ in range(_PATIENCE):
+            described = await self._call("describe_table", TableName=self._name)
+            if described["Table"]["TableStatus"] == "ACTIVE":
+                break
+            await asyncio.sleep(1.0)
+        specification = {"Enabled": True, "AttributeName": "forget"}
+        try:
+            await self._call("update_time_to_live", TableName=self._name, TimeToLiveSpecification=specification)
+        except BrokerError as error:
+            if "ValidationException" not in str(error):  # it is switched on already
+                raise
+
+    def _check(self, table: dict[str, Any]) -> None:
+        keys = {one["KeyType"]: one["AttributeName"] for one in table["KeySchema"]}
+        if keys != {"HASH": "part", "RANGE": "sort"}:
+            msg = f"{self._place} is not Tenure's: its key is {keys}; name another table. Nothing was changed"
+            raise StoreMissing(msg)
+
+
+#: Codes of a statement that may pass when it is said again; nothing was written.
+_PASSING = frozenset({
+    "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded", "InternalServerError",
+    "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflict",
+})  # fmt: skip
+#: Seconds until a new table must be there.
+_PATIENCE = 60
+
+
+def _portions(all_: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (all_[start : start + size] for start in range(0, len(all_), size))
+
+
+def _is_alone(one: Write) -> bool:
+    return one.text is not None and one.expected is not None and one.forget_at != KEEP
+
+
+def _row(item: dict[str, Any]) -> Row:
+    return Row(Place(item["part"]["S"], item["sort"]["S"]), item["d"]["S"])

@@ -1,0 +1,135 @@
+"""An entry: one message as the state knows it. It is the truth about the message; SQS only delivers.
+
+The queue's visibility is a timer that says when somebody will look again. Who holds the message, since when, until
+when and how often anything happened to it stands here, and is changed by compare-and-set alone. An entry holds no
+body, but for a dead letter's (`desk.py` keeps that beside it).
+
+A `Claim` is the ledger's word. A message without a key has it in its entry: so lease and claim are one write, and one
+seal ends both. The claims of keys have rows of their own.
+"""
+
+import msgspec
+
+from tenure.lease import Lease
+from tenure.message import Counters, MessageState, Outgoing
+from tenure.record import HISTORY_LIMIT, Ending, Progress
+from tenure.verdict import Reason
+
+#: States beyond those of `MessageState`: deleted without a record, and only ever claimed.
+GONE, UNSENT = "gone", ""
+
+SENT, RUNNING, DONE = "sent", "running", "done"
+
+
+class Claim(msgspec.Struct, gc=False, omit_defaults=True):
+    """Who may run something, and whether it is done."""
+
+    #: The message that stands for it: the first that was sent or claimed.
+    id: str
+    digest: str = ""
+    state: str = SENT
+    #: While running: by whom, for which message, until when.
+    owner: str = ""
+    runner: str = ""
+    until: float = 0.0
+    #: Of the last claim that was granted, while it is heard.
+    fence: int = 0
+    #: The highest that was ever granted here.
+    top: int = 0
+    result: bytes = b""
+    handoffs: tuple[Outgoing, ...] = ()
+    finished_at: float | None = None
+
+    def is_run_under(self, owner: str, fence: int) -> bool:
+        """Whether that is the claim under which it runs now. Lapsed is not lost yet."""
+        return self.state == RUNNING and (self.owner, self.fence) == (owner, fence)
+
+    def release(self) -> None:
+        """Nobody runs it any more, and it is not done."""
+        self.state, self.owner, self.runner, self.until = SENT, "", "", 0.0
+
+
+class Entry(msgspec.Struct, gc=False, omit_defaults=True):
+    """What is known of one message."""
+
+    queue: str
+    task: str = ""
+    state: str = UNSENT
+    generation: int = 0
+    level: int = 0
+    sent_at: float | None = None
+    #: The key of its scope, if it has one of its own, and the digest of its payload then.
+    key: str | None = None
+    digest: str = ""
+    lease_seconds: float | None = None
+    max_attempts: int | None = None
+    #: While delayed.
+    due: float = 0.0
+
+    # The lease, while leased. The receipt lets whoever returns the message make it visible at once.
+    owner: str | None = None
+    fence: int = 0
+    request: str = ""
+    seconds: float = 0.0
+    deadline: float = 0.0
+    hold_until: float = 0.0
+    receipt: str = ""
+    #: SQS's own id of the copy that was last lent.
+    copy: str = ""
+
+    #: The highest fence that was ever given out, for a lease or a claim.
+    top: int = 0
+    deliveries: int = 0
+    attempts: int = 0
+    crashes: int = 0
+    lost: int = 0
+
+    reason: Reason | None = None
+    finished_at: float | None = None
+    progress: Progress | None = None
+    history: tuple[Ending, ...] = ()
+    claim: Claim | None = None
+    #: The generation of the envelope that lies in the queue.
+    carried: int = 0
+    #: On its way back to its queue by a redrive, which has not said yet that it arrived.
+    is_redriving: bool = False
+    #: How many rows hold its body; only a dead letter has some.
+    pages: int = 0
+    #: The fence under which the checkpoint that counts was kept. 0: there is none.
+    checkpoint: int = 0
+
+    @property
+    def counters(self) -> Counters:
+        """The four counters as a value."""
+        return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is done by its own claim."""
+        return self.claim is not None and self.claim.state == DONE
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a copy that is met in the queue is of no use any more."""
+        return self.state in (GONE, MessageState.CANCELLED, MessageState.COMPLETED, MessageState.DEAD)
+
+    def is_held_under(self, lease: Lease) -> bool:
+        """Whether that is the lease under which it is lent now, and is not done. Overdue is not lost yet."""
+        is_lent = self.state == MessageState.LEASED and not self.is_sealed
+        return is_lent and (self.owner, self.fence) == (lease.owner, lease.fence)
+
+    def tell(self, ending: Ending) -> None:
+        """Add to its history."""
+        self.history = (*self.history, ending)[-HISTORY_LIMIT:]
+
+    def let_go(self) -> None:
+        """The lease ends, and with it the claim that came with it."""
+        if self.claim is not None and self.claim.state == RUNNING:
+            self.claim.release()
+        self.owner, self.request, self.deadline, self.hold_until, self.receipt = None, "", 0.0, 0.0, ""
+
+    def put_back(self, delay: float, now: float) -> None:
+        """Into its queue again."""
+        self.let_go()
+        self.state = MessageState.DELAYED if delay > 0 else MessageState.READY
+        self.due = now + delay if delay > 0 else 0.0

@@ -1,0 +1,226 @@
+"""The ledger: claims and done-records.
+
+The claim on a message without a key is in the message's entry, where the lease put it; that of a key has a row of its
+own. Everything after `claim` is compared with the token. What was just leased here needs no second asking: the lease
+is the claim, and `Lent` knows it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tenure.adapters.aws import faults
+from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, claim_place, entry_place
+from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Claim, Entry
+from tenure.adapters.aws.lent import Lent
+from tenure.adapters.aws.roster import AwsRoster
+from tenure.adapters.aws.table import Place
+from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
+from tenure.message import MessageState
+
+_ID = "id:"
+
+T = TypeVar("T")
+
+
+class AwsLedger:
+    """Who may run what, and what is done."""
+
+    def __init__(self, desk: Desk, roster: AwsRoster, lent: Lent) -> None:
+        """Stand on the same table as the roster."""
+        self._desk = desk
+        self._roster = roster
+        self._lent = lent
+
+    # -- claim ---------------------------------------------------------------------------------------
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        answers: dict[int, ClaimAnswer] = {}
+        for number, request in enumerate(batch):
+            fence = self._lent.take_claim(request) if _is_own(request.scope) else None
+            if fence is not None:
+                answers[number] = Fresh(_token(request, fence))
+        asked = [number for number in range(len(batch)) if number not in answers]
+        if asked:
+            said = await self._ask([batch[number] for number in asked])
+            answers |= dict(zip(asked, said, strict=True))
+        return [answers[number] for number in range(len(batch))]
+
+    async def _ask(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        claims = await self._known(batch)
+        owners = {request.owner for request in batch} | {claim.owner for claim in claims if claim is not None}
+        banned = await self._roster.banned(owners - {""})
+        for request in batch:
+            if request.owner in banned:
+                raise faults.retired(request.owner)
+        answers: dict[int, ClaimAnswer] = {}
+        own = [number for number, request in enumerate(batch) if _is_own(request.scope)]
+        others = [number for number, request in enumerate(batch) if not _is_own(request.scope)]
+        if own:
+            places = [entry_place(batch[number].scope.key.removeprefix(_ID)) for number in own]
+            said = await self._desk.change(
+                ENTRY, places, lambda at, entry: self._claim_entry(batch[own[at]], entry, banned)
+            )
+            answers |= dict(zip(own, said, strict=True))
+        if others:
+            places = [claim_place(batch[number].scope) for number in others]
+            said = await self._desk.change(
+                CLAIM, places, lambda at, claim: self._claim_key(batch[others[at]], claim, banned)
+            )
+            answers |= dict(zip(others, said, strict=True))
+        return [answers[number] for number in range(len(batch))]
+
+    async def _known(self, batch: Sequence[ClaimRequest]) -> list[Claim | None]:
+        own = [entry_place(one.scope.key.removeprefix(_ID)) for one in batch if _is_own(one.scope)]
+        keys = [claim_place(one.scope) for one in batch if not _is_own(one.scope)]
+        entries = await self._desk.get(ENTRY, own)
+        return [None if entry is None else entry.claim for entry in entries] + await self._desk.get(CLAIM, keys)
+
+    def _claim_entry(self, request: ClaimRequest, entry: Entry | None, banned: frozenset[str]) -> Change[ClaimAnswer]:
+        now = self._desk.now()
+        scope = request.scope
+        if entry is None:
+            entry = Entry(queue=scope.queue, task=scope.task, generation=scope.generation)
+        if entry.state == MessageState.CANCELLED:
+            # Cancelled since it was lent: told as if it had claimed a moment before, and its claim had ended.
+            return Change(Fresh(_token(request, self._desk.next_fence(entry.top))))
+        if scope.generation < entry.generation:
+            return Change(Running(entry.owner or "", 0.0))
+        if scope.generation > entry.generation:
+            entry.generation, entry.claim = scope.generation, None
+        claim = entry.claim or Claim(request.id, request.digest)
+        claim.top = entry.top
+        answer = self._decide(request, claim, banned, now)
+        if not isinstance(answer, Fresh):
+            return Change(answer)
+        entry.claim, entry.top = claim, claim.top
+        claim.top = 0
+        return Change(answer, entry)
+
+    def _claim_key(self, request: ClaimRequest, claim: Claim | None, banned: frozenset[str]) -> Change[ClaimAnswer]:
+        if claim is None or claim.state == GONE:
+            claim = Claim(request.id, request.digest, top=0 if claim is None else claim.top)
+        answer = self._decide(request, claim, banned, self._desk.now())
+        if not isinstance(answer, Fresh):
+            return Change(answer)
+        return Change(answer, claim)
+
+    def _decide(self, request: ClaimRequest, claim: Claim, banned: frozenset[str], now: float) -> ClaimAnswer:
+        if claim.digest and claim.digest != request.digest:
+            return Conflict(claim.id)
+        if claim.state == DONE:
+            return Done(claim.result, claim.handoffs)
+        if claim.state == RUNNING and claim.until >= now and claim.owner not in banned:
+            return Running(claim.owner, claim.until - now)
+        claim.top = self._desk.next_fence(claim.top)
+        claim.state, claim.owner, claim.runner = RUNNING, request.owner, request.id
+        claim.fence, claim.until, claim.digest = claim.top, now + request.seconds, request.digest
+        return Fresh(_token(request, claim.fence))
+
+    # -- what the holder says ------------------------------------------------------------------------
+
+    async def renew(self, tokens: Sequence[Token]) -> list[bool]:
+        banned = await self._banned(tokens)
+
+        def decide(number: int, claim: Claim | None, entry: Entry | None) -> Change[bool]:
+            token = tokens[number]
+            if claim is None or token.owner in banned or not claim.is_run_under(token.owner, token.fence):
+                return Change(answer=False)
+            claim.until = self._desk.now() + token.seconds
+            if entry is not None and (entry.owner, entry.state) == (token.owner, MessageState.LEASED):
+                # Lease and claim are one: whoever looks at either must see the same end.
+                until = claim.until if not entry.hold_until else min(claim.until, entry.hold_until)
+                entry.deadline = max(entry.deadline, until)
+            return Change(answer=True, to=entry or claim)
+
+        return await self._each([token.scope for token in tokens], decide)
+
+    async def release(self, tokens: Sequence[Token]) -> list[bool]:
+        banned = await self._banned(tokens)
+
+        def decide(number: int, claim: Claim | None, entry: Entry | None) -> Change[bool]:
+            token = tokens[number]
+            if token.owner in banned or (entry is not None and entry.state == MessageState.CANCELLED):
+                return Change(answer=False)
+            if claim is None or not claim.is_run_under(token.owner, token.fence):
+                # Repeated after a lost reply: still free, and nobody claimed in between.
+                is_free = claim is None or (claim.state == SENT and claim.fence in (0, token.fence))
+                return Change(is_free)
+            claim.release()
+            return Change(answer=True, to=entry or claim)
+
+        return await self._each([token.scope for token in tokens], decide)
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        banned = await self._banned([seal.token for seal in batch])
+
+        def decide(number: int, claim: Claim | None, entry: Entry | None) -> Change[bool]:
+            seal = batch[number]
+            token = seal.token
+            if claim is None or token.owner in banned:
+                return Change(answer=False)
+            if not claim.is_run_under(token.owner, token.fence):
+                return Change(claim.state == DONE and claim.fence == token.fence)
+            claim.state, claim.result, claim.handoffs = DONE, seal.result, seal.handoffs
+            claim.finished_at, claim.owner, claim.runner, claim.until = self._desk.clock.wall(), "", "", 0.0
+            if entry is not None:
+                entry.progress = None
+            return Change(answer=True, to=entry or claim)
+
+        answers = await self._each([seal.token.scope for seal in batch], decide)
+        for seal, ok in zip(batch, answers, strict=True):
+            if ok and _is_own(seal.token.scope):
+                self._lent.seal(seal.token.id, seal.token.owner)
+        return answers
+
+    async def forget(self, scopes: Sequence[Scope]) -> None:
+        def decide(_number: int, claim: Claim | None, entry: Entry | None) -> Change[None]:
+            if claim is None:
+                return Change(None)
+            if entry is not None:
+                entry.claim = None
+                return Change(None, entry)
+            # A stone in its place: the fence must go on rising.
+            return Change(None, Claim("", state=GONE, top=claim.top))
+
+        await self._each(scopes, decide)
+
+    # -- both kinds of rows --------------------------------------------------------------------------
+
+    async def _banned(self, tokens: Sequence[Token]) -> frozenset[str]:
+        """Whose words are not heard. A lease that was returned needs no such asking: its entry tells."""
+        owners = {one.owner for one in tokens if not (_is_own(one.scope) and self._lent.knows(one.id, one.owner))}
+        return await self._roster.banned(owners)
+
+    async def _each(
+        self, scopes: Sequence[Scope], decide: Callable[[int, Claim | None, Entry | None], Change[T]]
+    ) -> list[T]:
+        """Decide about the claim of each scope; `decide` gets the entry too where the claim is in one."""
+        own = [number for number, scope in enumerate(scopes) if _is_own(scope)]
+        others = [number for number, scope in enumerate(scopes) if not _is_own(scope)]
+        answers: dict[int, T] = {}
+
+        def of_entry(at: int, entry: Entry | None) -> Change[T]:
+            number = own[at]
+            if entry is None or entry.generation != scopes[number].generation:
+                return decide(number, None, None)
+            return decide(number, entry.claim, entry)
+
+        def of_key(at: int, claim: Claim | None) -> Change[T]:
+            return decide(others[at], None if claim is not None and claim.state == GONE else claim, None)
+
+        if own:
+            places: list[Place] = [entry_place(scopes[number].key.removeprefix(_ID)) for number in own]
+            answers |= dict(zip(own, await self._desk.change(ENTRY, places, of_entry), strict=True))
+        if others:
+            places = [claim_place(scopes[number]) for number in others]
+            answers |= dict(zip(others, await self._desk.change(CLAIM, places, of_key), strict=True))
+        return [answers[number] for number in range(len(scopes))]
+
+
+def _is_own(scope: Scope) -> bool:
+    """Whether it is the scope of one message without a key."""
+    return scope.key.startswith(_ID)
+
+
+def _token(request: ClaimRequest, fence: int) -> Token:
+    return Token(request.scope, request.id, request.owner, fence, request.seconds)

@@ -1,0 +1,329 @@
+"""Lending: copies are received, and each is met with what the state says of its message.
+
+    free                  it is lent: owner, fence, deadline and claim in one compare-and-set
+    done, by the ledger   it is lent too: whoever claims is told so, sends what was handed on, and deletes it
+    held by somebody      the copy is hidden until that lease could have ended; a second copy of it is deleted
+    not due yet           the copy is hidden until then: a hop, which counts nothing
+    finished              the copy is deleted
+    held, but overdue     as a sweep would, and then it is free
+
+Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the holder does not come back.
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.aws import faults, lots, returning
+from tenure.adapters.aws.desk import ENTRY, Change, entry_place
+from tenure.adapters.aws.entry import RUNNING, UNSENT, Claim, Entry
+from tenure.adapters.aws.queues import BATCH, MAX_HIDE, Copy, Receipt, Spot
+from tenure.adapters.aws.receipt import receipt_from, receipt_of
+from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.traits import MAX_LEASE, MIN_LEASE, SLACK
+from tenure.claim import digest
+from tenure.errors import BodyUndecodable
+from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.message import Message, MessageState
+
+#: What is due within this is due.
+_EARLY = 1e-3
+#: Over so many messages of a queue, one comes from a lower priority while higher ones wait.
+_FAIRNESS = 10
+#: If none of the copies that came could be lent, others may lie behind them; so often.
+_ROUNDS = 5
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A copy, and what it says."""
+
+    copy: Copy
+    id: str
+    #: None: it cannot be read.
+    message: Message | None
+
+    @classmethod
+    def of(cls, copy: Copy) -> "Seen":
+        """Read a copy. The id of a stranger's is made of SQS's own."""
+        try:
+            message = envelope.decode(copy.body.encode())
+        except BodyUndecodable:
+            return cls(copy, copy.id or f"sqs-{copy.sqs_id}", None)
+        return cls(copy, copy.id or message.id, message)
+
+
+class Met(msgspec.Struct, frozen=True):
+    """What came of one copy."""
+
+    lease: Lease | None = None
+    is_sealed: bool = False
+    #: Hide the copy for so many seconds.
+    hide: float | None = None
+    #: Delete the copy.
+    drop: bool = False
+    #: It is held, but overdue.
+    lapsed: bool = False
+    #: It died in a sweep, which had no body to keep.
+    bury: bool = False
+
+
+async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
+    """Lend up to `want`."""
+    want = min(request.want, BATCH)
+    visibility = math.ceil(_clamped(store, request.seconds) + SLACK)
+    store.stash.want, store.stash.visibility = want, visibility
+    leases: list[Lease] = []
+    for _ in range(_ROUNDS):
+        copies = await _receive(store, request, want, visibility)
+        if not copies:
+            break
+        leases = await _lend_all(store, request, copies)
+        if leases:
+            break
+    # Last: whoever bans first writes the ban and then looks what is held, so one of the two sees the other.
+    if await store.roster.banned([request.owner]):
+        await returning.return_all(store, request.owner, leases)
+        raise faults.retired(request.owner)
+    return leases
+
+
+async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> list[Lease]:
+    """Meet copies with the state; what is lent of them."""
+    copies, behind = _heads_of_groups(copies)
+    seen = [Seen.of(copy) for copy in copies]
+    noted = lots.note(store, request, [one.id for one in seen])
+    met, _ = await asyncio.gather(_meet(store, request, seen), noted)
+    await _finish(store, seen, met, behind)
+    leases = [one.lease for one in met if one.lease is not None]
+    store.lent.add(leases, request.request_id, frozenset(one.lease.id for one in met if one.lease and one.is_sealed))
+    return leases
+
+
+async def _receive(store: Store, request: LeaseRequest, want: int, visibility: int) -> list[Copy]:
+    copies: list[Copy] = []
+    store.rotation += 1
+    start = store.rotation % len(request.queues) if request.queues else 0
+    for queue in request.queues[start:] + request.queues[:start]:
+        for spot in _in_turn(store, queue):
+            copies += store.stash.take(spot)
+            if len(copies) < want:
+                copies += await store.queues.receive(spot, want - len(copies), visibility)
+            if len(copies) >= want:
+                surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
+                await store.queues.hide(surplus)
+                return copies[:want]
+    return copies
+
+
+def _in_turn(store: Store, queue: str) -> list[Spot]:
+    """The physical queues, the highest first; every so often a lower one is, so that it does not starve."""
+    spots = store.queues.spots(queue)
+    if len(spots) == 1:
+        return spots
+    turn = store.turns[queue] = store.turns.get(queue, 0) + 1
+    if turn % _FAIRNESS:
+        return spots
+    lower = spots[1:]
+    at = turn // _FAIRNESS % len(lower)
+    return [*lower[at:], *lower[:at], spots[0]]
+
+
+def _heads_of_groups(copies: list[Copy]) -> tuple[list[Copy], list[Copy]]:
+    """Of each FIFO group the first, which must end before the next may begin; and those behind."""
+    heads, behind, seen = list[Copy](), list[Copy](), set[tuple[Spot, str]]()
+    for copy in copies:
+        group = (copy.spot, copy.group or "")
+        (behind if copy.group and group in seen else heads).append(copy)
+        seen.add(group)
+    return heads, behind
+
+
+async def _meet(store: Store, request: LeaseRequest, seen: list[Seen]) -> list[Met]:
+    met = await _decide_all(store, request, seen)
+    lapsed = [number for number, one in enumerate(met) if one.lapsed]
+    if lapsed:
+        again = [seen[number] for number in lapsed]
+        await returning.return_met(store, [one.id for one in again])
+        for number, one in zip(lapsed, await _decide_all(store, request, again), strict=True):
+            # Still overdue: everybody is given a window after an outage.
+            met[number] = Met(hide=SLACK) if one.lapsed else one
+    return met
+
+
+async def _decide_all(store: Store, request: LeaseRequest, seen: list[Seen]) -> list[Met]:
+    before = store.clock.monotonic()
+
+    def decide(number: int, entry: Entry | None) -> Change[Met]:
+        return _decide(store, request, seen[number], entry, before)
+
+    return await store.desk.change(ENTRY, [entry_place(one.id) for one in seen], decide)
+
+
+def _decide(  # noqa: C901, PLR0911 - a table of them
+    store: Store, request: LeaseRequest, seen: Seen, entry: Entry | None, before: float
+) -> Change[Met]:
+    now = store.desk.now()
+    copy, message = seen.copy, seen.message
+    if entry is None or entry.state == UNSENT:
+        entry = _unknown(store, copy, message, entry)
+    carried = 0 if message is None else message.generation
+    if message is not None and carried < entry.carried:
+        return Change(Met(drop=True))  # a copy from before its redrive
+    if entry.is_sealed and entry.state not in (MessageState.DEAD, MessageState.CANCELLED):
+        if entry.state == MessageState.LEASED and entry.deadline >= now:
+            return Change(Met(hide=entry.deadline - now + SLACK))  # its holder is about to delete it
+        return Change(Met(_lease(seen, entry, request.owner, before), is_sealed=True))
+    if entry.state == MessageState.DEAD and not entry.pages:
+        return Change(Met(bury=True))
+    if entry.is_finished:
+        return Change(Met(drop=True))
+    if entry.state == MessageState.LEASED:
+        if entry.deadline < now:
+            return Change(Met(lapsed=True))
+        if entry.copy not in ("", copy.sqs_id):
+            return Change(Met(drop=True))
+        return Change(Met(hide=entry.deadline - now + SLACK))
+    if entry.state == MessageState.DELAYED and entry.due > now + _EARLY:
+        return Change(Met(hide=min(entry.due - now, MAX_HIDE - SLACK)))
+    _lend(store, request, seen, entry, now)
+    return Change(Met(_lease(seen, entry, request.owner, before)), entry)
+
+
+def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: float) -> None:
+    copy = seen.copy
+    seconds = entry.lease_seconds
+    if seconds is None:
+        seconds = request.seconds_by_task.get(entry.task, request.seconds)
+    entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
+    entry.seconds = _clamped(store, seconds)
+    entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
+    entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
+    entry.level = copy.spot.level
+    entry.fence = entry.top = store.desk.next_fence(entry.top)
+    entry.deliveries += 1
+    if entry.key is None:
+        entry.claim = Claim(
+            seen.id, state=RUNNING, owner=request.owner, runner=seen.id, until=entry.deadline, fence=entry.fence
+        )
+
+
+def _lease(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
+    seconds = entry.seconds or MIN_LEASE
+    message, raw = seen.message, seen.copy.body.encode()
+    if message is not None and message.generation < entry.generation:  # it was redriven where it lay
+        raw = envelope.encode(msgspec.structs.replace(message, generation=entry.generation))
+    return Lease(
+        id=seen.id, queue=seen.copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
+        receipt=receipt_of(entry.level, seen.copy.receipt), seconds=seconds, deadline=before + seconds,
+        counters=entry.counters,
+    )  # fmt: skip
+
+
+def _unknown(store: Store, copy: Copy, message: Message | None, known: Entry | None) -> Entry:
+    """An entry for a message of which the state knows nothing: a stranger's, or one that was forgotten."""
+    entry = (
+        Entry(queue=copy.spot.queue, state=MessageState.READY, sent_at=store.clock.wall()) if known is None else known
+    )
+    entry.state = MessageState.READY
+    if message is not None:
+        describe(entry, message)
+    return entry
+
+
+def describe(entry: Entry, message: Message) -> None:
+    """What is needed of a message without its body at hand."""
+    entry.task, entry.sent_at = message.task, message.sent_at
+    entry.generation = entry.carried = message.generation
+    entry.key = None if message.key is None else f"key:{message.key}"
+    entry.digest = "" if message.key is None else digest(message)
+    entry.lease_seconds, entry.max_attempts = message.overrides.lease_seconds, message.overrides.max_attempts
+
+
+async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[Copy]) -> None:
+    """Tell the queue what was decided."""
+    drops, hides = [], [Receipt(copy.spot, copy.receipt) for copy in behind]
+    for one_seen, one in zip(seen, met, strict=True):
+        copy = one_seen.copy
+        if one.bury:
+            await _bury(store, one_seen)
+        if one.drop or one.bury:
+            drops.append(Receipt(copy.spot, copy.receipt))
+        elif one.hide is not None:
+            hides.append(Receipt(copy.spot, copy.receipt, one.hide))
+        elif one.lease is not None and one.lease.deadline + SLACK / 2 > copy.hidden_until:
+            hides.append(Receipt(copy.spot, copy.receipt, one.lease.seconds + SLACK))
+    await asyncio.gather(store.queues.delete(drops), store.queues.hide(hides))
+
+
+async def _bury(store: Store, seen: Seen) -> None:
+    """Keep the body of one that died in a sweep."""
+    pages = await store.desk.keep_body(seen.id, seen.copy.body)
+
+    def decide(entry: Entry | None) -> Change[None]:
+        if entry is None or entry.state != MessageState.DEAD or entry.pages:
+            return Change(None)
+        entry.pages = pages
+        return Change(None, entry)
+
+    await store.desk.change_one(ENTRY, entry_place(seen.id), decide)
+
+
+async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
+    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+    before = store.clock.monotonic()
+    granted: dict[int, float] = {}
+
+    def decide(number: int, entry: Entry | None) -> Change[LeaseState]:
+        lease = leases[number]
+        if entry is not None and entry.is_sealed:
+            # Done, and still to be deleted by us; or deleted by now.
+            granted[number] = lease.seconds
+            is_ours = store.lent.get(lease.id, lease.owner, lease.fence) is not None
+            return Change(LeaseState.HELD if is_ours else LeaseState.LOST)
+        if entry is None or not entry.is_held_under(lease):
+            return Change(LeaseState.LOST)
+        now = store.desk.now()
+        until = min(now + _clamped(store, lease.seconds), entry.hold_until or math.inf)
+        entry.deadline = max(entry.deadline, until)
+        if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
+            entry.claim.until = max(entry.claim.until, entry.deadline)
+        granted[number] = entry.deadline - now
+        return Change(LeaseState.HELD, entry)
+
+    states = await store.desk.change(ENTRY, [entry_place(lease.id) for lease in leases], decide)
+    touched, hides = [], []
+    for number, (lease, state) in enumerate(zip(leases, states, strict=True)):
+        deadline = lease.deadline
+        if state is LeaseState.HELD:
+            deadline = max(deadline, before + granted[number])
+            hides.append(receipt_from(lease, granted[number] + SLACK))
+        touched.append(msgspec.structs.replace(lease, state=state, deadline=deadline))
+    await store.queues.hide(hides)
+    return touched
+
+
+async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
+    """What `owner` holds; with the bodies of what this process was lent itself."""
+    ids = [id for _, lot in await lots.of(store, owner) for id in lot.ids]
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
+    now, clock = store.desk.now(), store.clock.monotonic()
+    leases: list[Lease] = []
+    for id, entry in dict(zip(ids, entries, strict=True)).items():
+        if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
+            continue
+        known = store.lent.get(id, owner, entry.fence)
+        if request_id not in (None, entry.request) or (entry.is_sealed and known is None):
+            continue
+        raw = b"" if known is None else known.lease.envelope
+        receipt = receipt_of(entry.level, entry.receipt)
+        deadline = clock + entry.deadline - now
+        lease = Lease(id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters)
+        leases.append(lease)
+    return leases
+
+
+def _clamped(store: Store, seconds: float) -> float:
+    return min(max(seconds, MIN_LEASE), MAX_LEASE, store.options.hold_seconds)

@@ -1,0 +1,55 @@
+"""A table in memory: for tests of what stands on a table, and for trying things out in one process."""
+
+import asyncio
+from collections.abc import Sequence
+
+from tenure.adapters.aws.table import Place, Row, Write
+from tenure.clock import Clock
+
+
+class MemoryTable:
+    """Rows in a dictionary, for one event loop."""
+
+    row_limit = 400_000
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty."""
+        self._clock = clock
+        self._rows: dict[Place, Row] = {}
+
+    async def open(self) -> None:
+        """Nothing to connect to."""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+        await asyncio.sleep(0)
+        return [self._rows.get(place) for place in places]
+
+    async def write(self, batch: Sequence[Write]) -> list[bool]:
+        await asyncio.sleep(0)
+        return [self._write(one) for one in batch]
+
+    async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        await asyncio.sleep(0)
+        rows = sorted((row for row in self._rows.values() if row.place.part == part), key=lambda row: row.place.sort)
+        if backwards:
+            return [row for row in reversed(rows) if not after or row.place.sort < after][:limit]
+        return [row for row in rows if row.place.sort > after][:limit]
+
+    def _write(self, one: Write) -> bool:
+        known = self._rows.get(one.place)
+        if one.text is None and one.expected is None:
+            self._rows.pop(one.place, None)
+            return True
+        if (None if known is None else known.text) != one.expected:
+            return False
+        if one.text is None:
+            del self._rows[one.place]
+        else:
+            self._rows[one.place] = Row(one.place, one.text)
+        return True

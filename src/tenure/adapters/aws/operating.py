@@ -1,0 +1,179 @@
+"""Operating: what people do to messages.
+
+`redrive` sends dead letters back; `delete` removes what nobody holds; `cancel` takes messages back from whoever would
+run, or runs, them. A copy that is still in its queue is met by the next lease and deleted there.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.aws import naming, shelf
+from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, claim_place, entry_place
+from tenure.adapters.aws.entry import DONE, RUNNING, Claim, Entry
+from tenure.adapters.aws.queues import Parcel, Receipt, Spot
+from tenure.adapters.aws.receipt import receipt_in
+from tenure.adapters.aws.sending import group_of
+from tenure.adapters.aws.store import Store
+from tenure.claim import Scope
+from tenure.errors import BodyUndecodable
+from tenure.message import Message, MessageState
+from tenure.record import Ending
+
+_WAITING = (MessageState.READY, MessageState.DELAYED)
+
+
+async def redrive(store: Store, ids: Sequence[str]) -> list[str]:
+    """Send dead letters back to their queue, in a new generation; the ids that were moved.
+
+    Entry, copy, and the word that the copy arrived: whoever dies in between leaves an entry that says so, and the next
+    redrive of it goes on from there.
+    """
+    return [id for id in dict.fromkeys(ids) if await _redrive(store, id)]
+
+
+async def _redrive(store: Store, id: str) -> bool:
+    (known,) = await store.desk.get(ENTRY, [entry_place(id)])
+    if known is None or not (known.state == MessageState.DEAD or known.is_redriving):
+        return False
+    text = await store.desk.body(id, known.pages)
+    message = _read(text)
+
+    def begin(entry: Entry | None) -> Change[Entry | None]:
+        if entry is None or not (entry.state == MessageState.DEAD or entry.is_redriving):
+            return Change(None)
+        if entry.is_redriving:
+            return Change(entry)
+        if message is not None or not entry.pages:
+            entry.generation += 1
+        if entry.pages:
+            entry.carried, entry.copy, entry.is_redriving = entry.generation, "", True
+        entry.deliveries = entry.attempts = entry.crashes = entry.lost = 0
+        entry.reason = entry.finished_at = entry.claim = None
+        entry.tell(Ending(store.clock.wall(), "redriven"))
+        entry.put_back(0.0, store.desk.now())
+        return Change(entry, entry)
+
+    entry = await store.desk.change_one(ENTRY, entry_place(id), begin)
+    if entry is None:
+        return False
+    if entry.is_redriving:
+        await store.queues.send([_parcel(id, entry, message, text)])
+        await store.desk.change_one(ENTRY, entry_place(id), _arrived)
+        await store.desk.drop_body(id, entry.pages)
+    await _off_the_shelf(store, entry.queue, id)
+    return True
+
+
+def _arrived(entry: Entry | None) -> Change[None]:
+    if entry is None or not entry.is_redriving:
+        return Change(None)
+    entry.is_redriving, entry.pages = False, 0
+    return Change(None, entry)
+
+
+def _parcel(id: str, entry: Entry, message: Message | None, text: str) -> Parcel:
+    if message is not None:
+        text = envelope.encode(msgspec.structs.replace(message, generation=entry.generation)).decode()
+    group = ""
+    if naming.is_fifo(entry.queue):
+        group = "tenure" if message is None else group_of(message)
+    dedup = f"{id}-{entry.generation}-{len(entry.history)}" if group else ""
+    return Parcel(Spot(entry.queue, entry.level), id, text, group=group, dedup=dedup)
+
+
+def _read(text: str) -> Message | None:
+    try:
+        return envelope.decode(text.encode())
+    except BodyUndecodable:
+        return None
+
+
+async def _off_the_shelf(store: Store, queue: str, id: str) -> None:
+    await shelf.take(store, [row async for _, letter, row in shelf.walk(store, queue) if letter == id])
+
+
+async def delete(store: Store, ids: Sequence[str]) -> list[str]:
+    """Cancel messages that nobody holds; the ids that were removed. Their record stays."""
+
+    def decide(_number: int, entry: Entry | None) -> Change[Entry | None]:
+        if entry is None or entry.is_sealed or entry.state not in (*_WAITING, MessageState.DEAD):
+            return Change(None)
+        before = msgspec.structs.replace(entry)
+        _remove(store, entry)
+        return Change(before, entry)
+
+    before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    for id, entry in zip(ids, before, strict=True):
+        if entry is not None and entry.state == MessageState.DEAD:
+            await store.desk.drop_body(id, entry.pages)
+            await _off_the_shelf(store, entry.queue, id)
+        if entry is not None:
+            await _free_key(store, id, entry)
+    return [id for id, entry in zip(ids, before, strict=True) if entry is not None]
+
+
+async def cancel(store: Store, ids: Sequence[str]) -> list[MessageState | None]:
+    """Cancel messages, whoever holds them; the state in which each was met. None: there was nothing to cancel."""
+    done = await _done_by_key(store, ids)
+
+    def decide(number: int, entry: Entry | None) -> Change[Entry | None]:
+        if entry is None or entry.is_sealed or ids[number] in done:
+            return Change(None)
+        if entry.state not in (*_WAITING, MessageState.LEASED):
+            return Change(None)
+        before = msgspec.structs.replace(entry)
+        _remove(store, entry)
+        return Change(before, entry)
+
+    before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    leased = [entry for entry in before if entry is not None and entry.state == MessageState.LEASED]
+    await store.board.count_cancels(len(leased))
+    for id, entry in zip(ids, before, strict=True):
+        if entry is not None:
+            await _free_key(store, id, entry)
+    receipts: list[Receipt] = [receipt_in(entry) for entry in leased if entry.receipt]
+    await store.queues.delete(receipts)
+    return [None if entry is None else MessageState(entry.state) for entry in before]
+
+
+def _remove(store: Store, entry: Entry) -> None:
+    """Its record stays, and tells when it was cancelled and who held it."""
+    entry.finished_at = store.clock.wall()
+    entry.tell(Ending(entry.finished_at, "cancelled", entry.owner))
+    entry.claim = None
+    entry.let_go()
+    entry.state, entry.progress, entry.checkpoint, entry.pages = MessageState.CANCELLED, None, 0, 0
+
+
+async def _done_by_key(store: Store, ids: Sequence[str]) -> frozenset[str]:
+    """Those whose key is done, though they are still on their way."""
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
+    keyed = [(id, entry) for id, entry in zip(ids, entries, strict=True) if entry is not None and entry.key is not None]
+    claims = await store.desk.get(CLAIM, [claim_place(_scope(entry)) for _, entry in keyed])
+    return frozenset(
+        id
+        for (id, entry), claim in zip(keyed, claims, strict=True)
+        if claim is not None and claim.state == DONE and claim.digest == entry.digest
+    )
+
+
+async def _free_key(store: Store, id: str, entry: Entry) -> None:
+    """Whoever runs it has no claim any more, and its key may be used for other work."""
+    if entry.key is None:
+        return
+
+    def decide(claim: Claim | None) -> Change[None]:
+        if claim is None or claim.state == DONE or (claim.state == RUNNING and claim.runner != id):
+            return Change(None)
+        claim.release()
+        # The next one to claim may bring another payload; the fence goes on rising.
+        claim.digest, claim.fence = "", -1
+        return Change(None, claim)
+
+    await store.desk.change_one(CLAIM, claim_place(_scope(entry)), decide)
+
+
+def _scope(entry: Entry) -> Scope:
+    return Scope(entry.queue, entry.task, entry.key or "", entry.generation)

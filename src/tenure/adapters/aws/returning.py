@@ -1,0 +1,231 @@
+"""Returning: messages whose holder does not bring them back.
+
+`sweep` returns what is overdue; `retire` returns everything of an owner that is gone. First the entry, then the copy
+is made visible with the receipt that was kept: whoever meets it finds it free. If that does not arrive, the queue's
+own timer brings the copy back a little later.
+"""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.aws import lots, shelf
+from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
+from tenure.adapters.aws.entry import GONE, Entry
+from tenure.adapters.aws.queues import Receipt
+from tenure.adapters.aws.receipt import receipt_from, receipt_in
+from tenure.adapters.aws.roster import Member
+from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.table import Place, Row
+from tenure.broker import SweepRequest, Swept
+from tenure.lease import Lease
+from tenure.message import MessageState
+from tenure.record import Ending
+from tenure.verdict import Reason
+
+_SWEEP = Place("sweep", "sweep")
+#: Those who do not say how often they sweep are taken to do it so often.
+_INTERVAL = 5.0
+
+
+class _Last(msgspec.Struct):
+    """When the last sweep was, and how often one is."""
+
+    at: float
+    interval: float = _INTERVAL
+    max_attempts: int = 3
+
+
+class _Due(msgspec.Struct):
+    """A message that is lent, as it was read."""
+
+    id: str
+    entry: Entry
+    row: Row
+
+
+_LAST = Kind(_Last)
+
+
+async def sweep(store: Store, request: SweepRequest) -> Swept:
+    """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
+    now = store.desk.now()
+    gap = await _mark(store, request, now)
+    found = [(row, lot) for owner in await lots.holders(store) for row, lot in await lots.of(store, owner)]
+    looked = found if gap else [(row, lot) for row, lot in found if lot.until < now]
+    lent = await _lent(store, looked)
+    if gap and lent:
+        await _grant_grace(store, [one.id for one in lent])
+        return Swept(grace=True)
+    overdue = sorted((one for one in lent if one.entry.deadline < now), key=lambda one: one.entry.deadline)
+    some = overdue[: request.limit]
+    returned, dead = await _return(store, [one.id for one in some], request.max_attempts)
+    gone = {*returned, *dead}
+    for row, lot in looked:
+        left = {one.id: one.entry for one in lent if one.row is row and one.id not in gone}
+        until = min((entry.deadline for entry in left.values()), default=math.inf)
+        if tuple(left) != lot.ids or until > lot.until:
+            await lots.rewrite(store, row, list(left), until)
+    return Swept(returned=tuple(returned), dead=tuple(dead))
+
+
+async def _mark(store: Store, request: SweepRequest, now: float) -> bool:
+    """Note this sweep; whether nobody swept for two intervals before it."""
+
+    def decide(last: _Last | None) -> Change[bool]:
+        gap = last is None or now - last.at > 2 * request.interval_seconds
+        return Change(gap, _Last(now, request.interval_seconds, request.max_attempts))
+
+    return await store.desk.change_one(_LAST, _SWEEP, decide)
+
+
+async def _lent(store: Store, found: Sequence[tuple[Row, lots.Lot]]) -> list[_Due]:
+    """What is still lent of these lots, by the word of each message's entry."""
+    ids = [(id, row) for row, lot in found for id in lot.ids]
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id, _ in ids])
+    return [
+        _Due(id, entry, row)
+        for (id, row), entry in zip(ids, entries, strict=True)
+        if entry is not None
+        and entry.state == MessageState.LEASED
+        and (f"o#{entry.owner}", entry.request) == (row.place.part, row.place.sort)
+    ]
+
+
+async def _grant_grace(store: Store, ids: Sequence[str]) -> None:
+    def decide(_number: int, entry: Entry | None) -> Change[None]:
+        if entry is None or entry.state != MessageState.LEASED:
+            return Change(None)
+        entry.deadline = max(entry.deadline, store.desk.now() + entry.seconds)
+        if entry.claim is not None and entry.claim.owner == entry.owner:
+            entry.claim.until = max(entry.claim.until, entry.deadline)
+        return Change(None, entry)
+
+    await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+
+
+async def return_met(store: Store, ids: Sequence[str]) -> None:
+    """Copies of these came back by the queue's timer, and their leases are overdue: do as a sweep would.
+
+    Where nobody swept lately their holders may have been cut off, so they are given their own window once more.
+    """
+    (last,) = await store.desk.get(_LAST, [_SWEEP])
+    now = store.desk.now()
+    is_swept = last is not None and now - last.at <= 2 * last.interval
+    limit = last.max_attempts if last is not None else 3
+    await _return(store, ids, limit, patient=not is_swept)
+
+
+async def _return(
+    store: Store, ids: Sequence[str], max_attempts: int, *, patient: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return what is still overdue; the ids that are in their queue again, and those that are dead."""
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
+    owners = {entry.owner for entry in entries if entry is not None and entry.owner}
+    members = await store.roster.members(owners)
+
+    def decide(_number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
+        now = store.desk.now()
+        if entry is None or entry.state != MessageState.LEASED or entry.deadline >= now:
+            return Change(("", None))
+        if patient and entry.deadline + entry.seconds >= now:
+            return Change(("", None))
+        receipt = receipt_in(entry)
+        if entry.is_sealed:
+            _leave(entry)
+            return Change(("sealed", receipt), entry)
+        is_back = _count(store, entry, members.get(entry.owner or ""), max_attempts, now)
+        return Change(("returned" if is_back else "dead", receipt), entry)
+
+    said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    by_id = {id: entry for id, entry in zip(ids, entries, strict=True) if entry is not None}
+    for id, (how, _) in zip(ids, said, strict=True):
+        if how == "dead":
+            await shelf.add(store, by_id[id].queue, id)
+    # The dead too: whoever meets the copy keeps its body.
+    seen = await _show(store, [receipt for _, receipt in said])
+    returned = [
+        id for id, (how, _), is_there in zip(ids, said, seen, strict=True)
+        if how == "returned" or (how == "sealed" and is_there)
+    ]  # fmt: skip
+    return returned, [id for id, (how, _) in zip(ids, said, strict=True) if how == "dead"]
+
+
+def _leave(entry: Entry) -> None:
+    """Done by its holder, who did not delete it, or did, and had no need to say so here: only the queue knows."""
+    entry.state, entry.owner, entry.request, entry.receipt = GONE, None, "", ""
+
+
+async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
+    """Make copies visible now; whether each was still there."""
+    some = [receipt for receipt in receipts if receipt is not None and receipt.receipt]
+    said = iter(await store.queues.hide(some))
+    return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
+
+
+def _count(store: Store, entry: Entry, member: Member | None, max_attempts: int, now: float) -> bool:
+    """Count what happened, and move the message. True: it is in its queue again; False: it is dead."""
+    wall, owner = store.clock.wall(), entry.owner
+    if member is not None and member.owner is not None:
+        # A worker with presence is not known to have failed; only its lease ended unseen.
+        entry.lost += 1
+        entry.tell(Ending(wall, "lost", owner))
+        entry.put_back(0.0, now)
+        return True
+    entry.attempts += 1
+    entry.reason = Reason("lease_lapsed", f"{owner} let its lease of {entry.seconds:g} s lapse")
+    entry.tell(Ending(wall, "failed", owner, entry.reason))
+    limit = max_attempts if entry.max_attempts is None else entry.max_attempts
+    entry.put_back(0.0, now)
+    if entry.attempts < limit:
+        return True
+    text = f"{entry.attempts} of {limit} attempts are used; the last holder let its lease lapse"
+    entry.state, entry.reason, entry.finished_at = MessageState.DEAD, Reason("max_attempts", text), wall
+    return False
+
+
+async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
+    """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
+    await store.roster.ban(owner)
+    # Silence is no proof of a crash: the lease of whoever was only silent ended unseen.
+    how = ("lost" if store.roster.is_silent(owner) else "crashed") if crashed else ""
+    found = await lots.of(store, owner)
+    ids = list(dict.fromkeys(id for _, lot in found for id in lot.ids))
+    returned = await _give_up(store, owner, ids, how)
+    await lots.drop(store, [(owner, row.place.sort) for row, _ in found])
+    await lots.forget(store, owner)
+    return Swept(returned=tuple(returned))
+
+
+async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
+    """Return what was lent a moment ago to an owner that turns out to be retired."""
+    await _give_up(store, owner, [lease.id for lease in leases], "")
+    over = store.lent.drop(list(leases))
+    await lots.drop(store, over)
+    await store.queues.hide([receipt_from(lease) for lease in leases])
+
+
+async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> list[str]:
+    """Take messages from `owner`, and say how it ended; the ids that were its."""
+
+    def decide(_number: int, entry: Entry | None) -> Change[tuple[bool, Receipt | None]]:
+        if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
+            return Change((False, None))
+        receipt = receipt_in(entry)
+        if entry.is_sealed:
+            _leave(entry)
+            return Change((True, receipt), entry)
+        if how:
+            entry.crashes += how == "crashed"
+            entry.lost += how == "lost"
+            entry.tell(Ending(store.clock.wall(), how, owner))
+        entry.put_back(0.0, store.desk.now())
+        return Change((False, receipt), entry)
+
+    said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    seen = await _show(store, [receipt for _, receipt in said])
+    return [
+        id for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
+        if receipt is not None and (is_there or not is_sealed)
+    ]  # fmt: skip

@@ -1,0 +1,164 @@
+"""Sending: first the entry, then the copy in the queue; when both are there, the message is sent.
+
+An entry whose copy perhaps never arrived (the reply was lost, the sender died) is recognised by a repeated send,
+which sends the copy once more: a second copy is met as such when it is lent, and deleted. So `send` is idempotent for
+as long as the entry is kept, also on standard queues.
+"""
+
+import math
+from collections.abc import Sequence
+
+from tenure import envelope
+from tenure.adapters.aws import naming
+from tenure.adapters.aws.desk import ENTRY, Change, entry_place
+from tenure.adapters.aws.entry import UNSENT, Entry
+from tenure.adapters.aws.lending import describe
+from tenure.adapters.aws.options import ATTRIBUTES
+from tenure.adapters.aws.queues import MAX_DELAY, Parcel, Spot
+from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.table import Write
+from tenure.broker import Sent
+from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
+from tenure.verdict import Reason
+
+#: So many ids are remembered of which the copy arrived.
+_REMEMBERED = 100_000
+#: What a delay must leave of the queue's retention.
+_MARGIN = 3600.0
+
+_NEW, _AGAIN, _KNOWN = "new", "again", "known"
+
+
+async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
+    """Store messages, each once."""
+    answers: dict[int, Sent] = {}
+    texts: dict[int, str] = {}
+    for number, outgoing in enumerate(batch):
+        raw = envelope.encode(outgoing.message)
+        refusal = await _refusal(store, outgoing, len(raw))
+        if refusal is not None:
+            answers[number] = Sent(outgoing.message.id, refusal=refusal)
+        else:
+            texts[number] = raw.decode()
+    found = await _enter(store, batch, list(texts))
+    going = [number for number, how in found.items() if how != _KNOWN]
+    refused = await store.queues.send([_parcel(store, batch[number], texts[number]) for number in going])
+    for number, why in zip(going, refused, strict=True):
+        if why:
+            answers[number] = Sent(
+                batch[number].message.id, refusal=await _take_back(store, batch[number].message, why)
+            )
+        else:
+            _remember(store, batch[number].message.id)
+    for number, how in found.items():
+        answers.setdefault(number, Sent(batch[number].message.id, duplicate=how != _NEW))
+    return [answers[number] for number in range(len(batch))]
+
+
+async def _enter(store: Store, batch: Sequence[Outgoing], numbers: list[int]) -> dict[int, str]:
+    """Write the entries; which are new, which are known, and which perhaps have no copy."""
+    entered: set[str] = set()
+
+    def decide(at: int, entry: Entry | None) -> Change[str]:
+        outgoing = batch[numbers[at]]
+        id = outgoing.message.id
+        if id in entered:
+            return Change(_KNOWN)
+        if entry is None or entry.state == UNSENT:
+            return Change(_NEW, _entry(store, outgoing, entry))
+        was_met = entry.deliveries or entry.state not in (MessageState.READY, MessageState.DELAYED)
+        return Change(_KNOWN if was_met or id in store.confirmed else _AGAIN)
+
+    found: dict[int, str] = {}
+    # One after the other where an id stands twice: the earlier one is the one that counts.
+    rounds = _rounds([batch[number].message.id for number in numbers])
+    for turn in rounds:
+        places = [entry_place(batch[numbers[at]].message.id) for at in turn]
+        said = await store.desk.change(
+            ENTRY, places, lambda at, entry, turn=turn: decide(turn[at], entry), are_new=True  # type: ignore[misc]
+        )  # fmt: skip
+        found |= {numbers[at]: how for at, how in zip(turn, said, strict=True)}
+        entered |= {batch[numbers[at]].message.id for at in turn}
+    return found
+
+
+def _entry(store: Store, outgoing: Outgoing, known: Entry | None) -> Entry:
+    message = outgoing.message
+    entry = Entry(queue=message.queue) if known is None else known
+    describe(entry, message)
+    entry.sent_at = message.sent_at or store.clock.wall()
+    entry.level = naming.level_of(message, store.options.priorities)
+    entry.put_back(outgoing.delay_seconds, store.desk.now())
+    return entry
+
+
+def _parcel(store: Store, outgoing: Outgoing, text: str) -> Parcel:
+    message = outgoing.message
+    group = group_of(message) if naming.is_fifo(message.queue) else ""
+    return Parcel(
+        spot=Spot(message.queue, naming.level_of(message, store.options.priorities)),
+        id=message.id,
+        body=text,
+        delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
+        group=group,
+        dedup=f"{message.id}-{message.generation}" if group else "",
+    )
+
+
+def group_of(message: Message) -> str:
+    """The FIFO group: what the sender says in the header `group`, else the client, else one for all."""
+    return message.headers.get("group") or message.client or "tenure"
+
+
+async def _refusal(store: Store, outgoing: Outgoing, size: int) -> Reason | None:
+    """Why it cannot be stored. None: it can."""
+    message, delay = outgoing.message, outgoing.delay_seconds
+    spot = Spot(message.queue, naming.level_of(message, store.options.priorities))
+    known = await store.queues.known(spot)
+    limit = min(store.options.body_limit, known.body_limit - ATTRIBUTES)
+    if size > limit:
+        text = (
+            f"message {message.id} was not stored: it takes {size} bytes and the queue takes {limit}; "
+            "put large data elsewhere and send where it is"
+        )
+        return Reason("body_too_large", text)
+    if delay > known.keep_seconds - _MARGIN:
+        text = (
+            f"message {message.id} was not stored: a delay of {delay:g} s would outlive it, because its queue keeps "
+            f"messages for {known.keep_seconds} s; use a schedule, or send it later"
+        )
+        return Reason("delay_too_long", text)
+    if naming.is_fifo(message.queue) and (delay > 0 or message.priority != DEFAULT_PRIORITY):
+        what = "delay" if delay > 0 else "priority"
+        text = (
+            f"message {message.id} was not stored: a FIFO queue has one order, and no {what}; use another queue for it"
+        )
+        return Reason("fifo_order", text)
+    return None
+
+
+async def _take_back(store: Store, message: Message, why: str) -> Reason:
+    """The queue will never take it: its entry goes too."""
+    (row,) = await store.table.get([entry_place(message.id)])
+    if row is not None:
+        await store.table.write([Write(row.place, None, row.text)])
+    return Reason("refused_by_queue", f"message {message.id} was not stored: SQS refused it ({why})")
+
+
+def _remember(store: Store, id: str) -> None:
+    store.confirmed[id] = None
+    if len(store.confirmed) > _REMEMBERED:
+        del store.confirmed[next(iter(store.confirmed))]
+
+
+def _rounds(ids: Sequence[str]) -> list[list[int]]:
+    """Numbers in rounds in which no id stands twice."""
+    rounds: list[list[int]] = []
+    times: dict[str, int] = {}
+    for number, id in enumerate(ids):
+        turn = times.get(id, 0)
+        times[id] = turn + 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(number)
+    return rounds

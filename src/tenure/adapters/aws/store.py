@@ -1,0 +1,95 @@
+"""The store: one link, one table, and what stands on them; shared by a broker and its state.
+
+Opened by whichever is opened first, closed by whichever is closed last. A twin has a link of its own, for another
+event loop; what this process was lent (`Lent`) all twins share.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from tenure.adapters.aws.board import AwsBoard
+from tenure.adapters.aws.desk import Desk
+from tenure.adapters.aws.journal import AwsJournal
+from tenure.adapters.aws.ledger import AwsLedger
+from tenure.adapters.aws.lent import Lent
+from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.queues import Queues
+from tenure.adapters.aws.records import AwsRecords
+from tenure.adapters.aws.roster import AwsRoster
+from tenure.adapters.aws.stash import Stash
+from tenure.adapters.aws.table import Table
+
+T = TypeVar("T")
+
+MakeTable = Callable[[Link], Table]
+
+
+class Store:
+    """Everything a broker and its state share."""
+
+    def __init__(self, link: Link, make_table: MakeTable, lent: Lent | None = None) -> None:
+        """Nothing is opened yet."""
+        self.link = link
+        self.options = link.options
+        self.clock = link.clock
+        self.table = make_table(link)
+        self.desk = Desk(self.table, link.clock, link.options.keep_seconds)
+        self.lent = Lent() if lent is None else lent
+        self.queues = Queues(link)
+        self.roster = AwsRoster(self.desk)
+        self.ledger = AwsLedger(self.desk, self.roster, self.lent)
+        self.records = AwsRecords(self.desk)
+        self.journal = AwsJournal(self.desk)
+        self.board = AwsBoard(self.desk)
+        self.stash = Stash(self.queues, link.clock)
+        #: Messages whose copy is known to lie in its queue; the last so many.
+        self.confirmed: dict[str, None] = {}
+        self.rotation = 0
+        #: How often each queue was asked; fairness counts by it.
+        self.turns: dict[str, int] = {}
+        #: Owners whose rows are known to be listed.
+        self.listed: set[str] = set()
+        self._make_table = make_table
+        self._opened = 0
+        self._acts: set[asyncio.Task[Any]] = set()
+
+    def twin(self) -> "Store":
+        """For another event loop."""
+        return Store(self.link.twin(), self._make_table, self.lent)
+
+    async def open(self) -> None:
+        """Connect, once."""
+        self._opened += 1
+        if self._opened == 1:
+            try:
+                await self.link.open()
+                await self.table.open()
+            except BaseException:
+                self._opened = 0
+                await self.link.close()
+                raise
+
+    async def close(self) -> None:
+        """Finish what is under way, and let go, once."""
+        if self._opened == 0:
+            return
+        self._opened -= 1
+        if self._opened == 0:
+            if self._acts:
+                await asyncio.gather(*self._acts, return_exceptions=True)
+            await self.stash.close()
+            await self.table.close()
+            await self.link.close()
+
+    async def act(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something that takes several calls, to its end even if whoever asked goes away meanwhile."""
+        task = asyncio.ensure_future(work)
+        self._acts.add(task)
+        task.add_done_callback(self._acted)
+        return await asyncio.shield(task)
+
+    def _acted(self, task: "asyncio.Task[Any]") -> None:
+        self._acts.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked has gone; nobody else is to be told

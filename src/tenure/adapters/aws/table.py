@@ -1,0 +1,73 @@
+"""A table: rows of text that are changed only by whoever knows what they say.
+
+The one thing that the state needs of a store; everything the five ports promise is decided above, in Python, and
+written by compare-and-set. `dynamo.py` is the one on DynamoDB; `memory_table.py` is for tests. A row has a place: the
+part says which rows lie together, and rows of a part are in the order of their `sort`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+
+class Place(NamedTuple):
+    """Where a row is."""
+
+    part: str
+    sort: str
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One row as it was read."""
+
+    place: Place
+    text: str
+
+
+class Write(msgspec.Struct, frozen=True, gc=False):
+    """Set a row to `text` if it still says `expected` (None: it is not there).
+
+    `text` None removes it, with `expected` None whatever it says.
+    """
+
+    place: Place
+    text: str | None
+    expected: str | None
+    #: Wall time after which the store may forget the row. None: never. `KEEP`: as was said before.
+    forget_at: float | None = None
+
+
+#: Of a row that is there, leave it as it is when it is forgotten: that is cheaper to say.
+KEEP = -1.0
+
+
+class Table(Protocol):
+    """Rows, changed by compare-and-set. All verbs raise `BrokerUnavailable` when the store is away."""
+
+    #: Most bytes in one row.
+    row_limit: int
+
+    async def open(self) -> None:
+        """Connect, and make what must exist."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+    def now(self) -> float:
+        """The moment, on a line that all who use the table share."""
+        ...
+
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+        """The rows as they are now, each place once or more often."""
+        ...
+
+    async def write(self, batch: Sequence[Write]) -> list[bool]:
+        """Change rows, each for itself. False: it was not as expected, and nothing was changed. No place twice."""
+        ...
+
+    async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        """Rows of a part beyond `after`, in order; backwards from the end."""
+        ...

@@ -1,0 +1,25 @@
+"""Tenure on an Azure storage account: queues deliver, a table in the same account remembers.
+
+For any number of machines. `connect` makes both sides over one shared store; nothing is opened before their `open`.
+Used by `assembly.py`.
+"""
+
+from tenure.adapters.azure.broker import AzureBroker
+from tenure.adapters.azure.clients import Hook
+from tenure.adapters.azure.options import Options, read_options
+from tenure.adapters.azure.state import AzureState
+from tenure.adapters.azure.store import Store
+from tenure.clock import SYSTEM_CLOCK, Clock
+
+__all__ = ["AzureBroker", "AzureState", "Options", "connect", "read_options"]
+
+
+def connect(
+    options: Options, *, clock: Clock = SYSTEM_CLOCK, must_exist: bool = False, hook: Hook | None = None
+) -> tuple[AzureBroker, AzureState]:
+    """Broker and state over the account that `options` name. `must_exist`: nothing is created.
+
+    `hook` sees every request before it goes out.
+    """
+    store = Store(options, clock, must_exist=must_exist, hook=hook)
+    return AzureBroker(store), AzureState(store)

@@ -1,0 +1,92 @@
+"""The board: what operators and schedules tell every worker, and whose turn it is.
+
+common  p:<queue>    a pause
+        p!cancels    how many leased messages were ever cancelled
+        t:<name>     the newest tick of a schedule
+        turn:<name>  who does something, and until when
+"""
+
+import hashlib
+
+import msgspec
+
+from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.store import COMMON, Store
+from tenure.notice import Notices, Pause, Tick
+
+_encode = msgspec.json.Encoder().encode
+_CANCELS = "p!cancels"
+
+
+def _key(kind: str, name: str) -> str:
+    return f"{kind}:{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+async def count_cancel(store: Store) -> None:
+    """One more leased message was cancelled."""
+    while True:
+        row = await store.rows.get(COMMON, _CANCELS)
+        count = 0 if row is None else int(row.fields["Count"])
+        new = Row(COMMON, _CANCELS, {"Count": count + 1}, "" if row is None else row.etag)
+        if await store.rows.commit_one(Change("insert" if row is None else "replace", new)) is not None:
+            return
+
+
+class AzureBoard:
+    """Notices in the table."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+
+    async def read(self) -> Notices:
+        """Everything a worker must know, in one call."""
+        pauses, cancels = [], 0
+        for row in await self._store.rows.scan(COMMON, "p"):
+            if row.key == _CANCELS:
+                cancels = int(row.fields["Count"])
+            else:
+                pauses.append(msgspec.json.decode(row.fields["Pause"], type=Pause))
+        return Notices(tuple(sorted(pauses, key=lambda pause: pause.queue)), cancels)
+
+    async def pause(self, pause: Pause) -> bool:
+        """Ask workers to lease nothing from a queue."""
+        row = Row(COMMON, _key("p", pause.queue), {"Pause": _encode(pause)})
+        return await self._store.rows.commit_one(Change("insert", row)) is not None
+
+    async def resume(self, queue: str) -> bool:
+        """Let workers lease again."""
+        return await self._store.rows.commit_one(Change("delete", Row(COMMON, _key("p", queue), {}))) is not None
+
+    async def tick(self, tick: Tick) -> bool:
+        """Note the newest tick of a schedule."""
+        rows, key = self._store.rows, _key("t", tick.schedule)
+        while True:
+            old = await rows.get(COMMON, key)
+            if old is not None and msgspec.json.decode(old.fields["Tick"], type=Tick).at >= tick.at:
+                return False
+            new = Row(COMMON, key, {"Tick": _encode(tick)}, "" if old is None else old.etag)
+            if await rows.commit_one(Change("insert" if old is None else "replace", new)) is not None:
+                return True
+
+    async def ticks(self) -> list[Tick]:
+        """The newest tick of every schedule, by name."""
+        found = await self._store.rows.scan(COMMON, "t:")
+        ticks = [msgspec.json.decode(row.fields["Tick"], type=Tick) for row in found]
+        return sorted(ticks, key=lambda tick: tick.schedule)
+
+    async def forget(self, schedule: str) -> bool:
+        """Forget a schedule that is no more."""
+        return await self._store.rows.commit_one(Change("delete", Row(COMMON, _key("t", schedule), {}))) is not None
+
+    async def take_turn(self, name: str, token: str, seconds: float) -> bool:
+        """Ask to be the one who does `name`."""
+        rows, key, now = self._store.rows, _key("turn", name), self._store.timeline.now()
+        old = await rows.get(COMMON, key)
+        # Nobody waits longer than their own turn would be.
+        if old is not None and old.fields["Token"] != token and now < float(old.fields["Until"]) <= now + seconds:
+            return False
+        fields = {"Token": token, "Until": now + seconds}
+        new = Row(COMMON, key, fields, "" if old is None else old.etag)
+        # Refused: somebody else asked at the same time, and has it.
+        return await rows.commit_one(Change("insert" if old is None else "replace", new)) is not None

@@ -1,0 +1,149 @@
+"""What the table knows of a message: two rows.
+
+    s:<id>   the letter: written once by `send`, with the bytes; says whether it was put into the queue, and its end
+    m:<id>   the life: who holds it and until when, what was counted, and how it ended
+
+The life begins with the first lease (whoever inserts it first has the message), with a delay, or with a cancel. **It is
+the truth about a message; the queue is only what delivers it.** A message that the queue shows, but that somebody holds
+by its life, is hidden again; one that is finished is deleted. With an ack the life ends: its row goes, and the letter
+is marked, in one step.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.azure.naming import part_of, row_id
+from tenure.adapters.azure.rows import Change, Row
+from tenure.message import Counters, MessageState
+from tenure.record import HISTORY_LIMIT, Ending, Progress
+from tenure.verdict import Reason
+
+
+class Letter(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as it was sent."""
+
+    id: str
+    queue: str
+    task: str
+    #: Place in the order of arrival.
+    place: int
+    sent_at: float
+    envelope: bytes
+    #: The scope of its claim: key and generation.
+    key: str
+    generation: int = 0
+    #: Of its payload: a claim under the same key is about it only if it is about this.
+    digest: str = ""
+    #: Whether it is known to be in the queue.
+    is_put: bool = False
+    message_id: str = ""
+    receipt: str = ""
+    is_ended: bool = False
+    etag: str = ""
+
+
+class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Where a message is, from its first lease on. Changed on a copy, and written back by comparison."""
+
+    id: str
+    queue: str
+    place: int
+    state: MessageState
+    #: The service's id and receipt for the copy in the queue. Empty: not known.
+    message_id: str = ""
+    receipt: str = ""
+    owner: str | None = None
+    fence: int = 0
+    request_id: str = ""
+    seconds: float = 0.0
+    #: On the account's time line. None while leased: lent without one.
+    deadline: float | None = None
+    due: float | None = None
+    deliveries: int = 0
+    attempts: int = 0
+    crashes: int = 0
+    lost: int = 0
+    reason: Reason | None = None
+    history: list[Ending] = []
+    progress: Progress | None = None
+    finished_at: float | None = None
+    #: It still has to be put into the queue (or, if it is dead, into the poison queue).
+    is_unput: bool = False
+    #: Its generation, if not as the letter says (after a redrive).
+    generation: int | None = None
+    #: Not sent by us, so that there is no letter.
+    is_foreign: bool = False
+
+    @property
+    def counters(self) -> Counters:
+        """The four counters as a value."""
+        return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
+
+    def tell(self, ending: Ending) -> None:
+        """Add to its history, which is bounded."""
+        self.history = [*self.history, ending][-HISTORY_LIMIT:]
+
+
+class Kept(msgspec.Struct):
+    """A life as it was read: with its version, and what is too large for the rest."""
+
+    life: Life
+    etag: str = ""
+    #: Set where the letter does not have them: a foreign message, a dead one, one in a new generation.
+    envelope: bytes | None = None
+    checkpoint: bytes | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Life).decode
+
+
+def life_row(kept: Kept, partitions: int) -> Row:
+    """The row of a life."""
+    life = kept.life
+    fields: dict[str, Any] = {
+        "Queue": life.queue, "State": life.state.value, "Owner": life.owner or "", "Life": _encode(life),
+        "IsUnput": life.is_unput,
+        "Envelope": kept.envelope, "Checkpoint": kept.checkpoint,
+    }  # fmt: skip
+    return Row(part_of(life.id, partitions), f"m:{row_id(life.id)}", fields, kept.etag)
+
+
+def read_life(row: Row) -> Kept:
+    """The life in a row."""
+    fields = row.fields
+    return Kept(_decode(fields["Life"]), row.etag, fields.get("Envelope"), fields.get("Checkpoint"))
+
+
+def letter_row(letter: Letter, partitions: int) -> Row:
+    """The row of a letter."""
+    fields: dict[str, Any] = {
+        "Id": letter.id, "Queue": letter.queue, "Task": letter.task, "Place": str(letter.place),
+        "SentAt": letter.sent_at, "Envelope": letter.envelope, "Key": letter.key, "Generation": letter.generation,
+        "Digest": letter.digest,
+        "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
+    }  # fmt: skip
+    return Row(part_of(letter.id, partitions), letter_key(letter.id), fields, letter.etag)
+
+
+def read_letter(row: Row) -> Letter:
+    """The letter in a row."""
+    fields = row.fields
+    return Letter(
+        id=fields["Id"], queue=fields["Queue"], task=fields["Task"], place=int(fields["Place"]),
+        sent_at=float(fields["SentAt"]), envelope=fields.get("Envelope", b""), key=fields["Key"],
+        generation=int(fields["Generation"]), digest=fields.get("Digest", ""), is_put=bool(fields["IsPut"]),
+        message_id=fields.get("MessageId", ""),
+        receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]), etag=row.etag,
+    )  # fmt: skip
+
+
+def letter_key(id: str) -> str:
+    """The key of a letter's row."""
+    return f"s:{row_id(id)}"
+
+
+def mark_letter(id: str, partitions: int, **fields: Any) -> Change:
+    """Change some fields of a letter, whatever else it says."""
+    return Change("merge", Row(part_of(id, partitions), letter_key(id), fields))

@@ -1,0 +1,86 @@
+"""Ghosts: what the queue shows although it should not.
+
+A copy too many, the message of somebody whose lease still stands, one that is not due, one that is finished: each is
+put where it belongs. Found by `lending.py`.
+"""
+
+from typing import Protocol
+
+from tenure.adapters.azure import posting
+from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.posting import Stale
+from tenure.adapters.azure.store import Store
+from tenure.message import MessageState
+
+FINISHED = frozenset({MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED})
+
+
+class Found(Protocol):
+    """A message that was received."""
+
+    @property
+    def queue(self) -> str:
+        """Where."""
+        ...
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes."""
+        ...
+
+    @property
+    def message_id(self) -> str:
+        """The service's id."""
+        ...
+
+    @property
+    def receipt(self) -> str:
+        """The service's receipt."""
+        ...
+
+
+def is_copy(life: Life, message_id: str) -> bool:
+    """Whether another message in the queue is the one that this life is about."""
+    return bool(life.message_id) and life.message_id != message_id
+
+
+async def finish(store: Store, kept: Kept, found: Found) -> None:
+    """Delete it. If it is dead and its bytes are not in the poison queue yet, somebody died on the way there."""
+    life = kept.life
+    if life.state is MessageState.DEAD and life.is_unput:
+        await bury(store, kept, found.raw)
+    try:
+        await posting.remove(store, found.queue, found.message_id, found.receipt)
+    except Stale:
+        return  # somebody else received it meanwhile, and does the same
+
+
+async def bury(store: Store, kept: Kept, raw: bytes) -> None:
+    """Put the raw bytes of a dead message into the poison queue, and note where they are."""
+    life = kept.life
+    life.message_id, life.receipt = await posting.bury(store, life.queue, raw)
+    life.is_unput = False
+    # Refused: somebody did the same, or redrove it. Then a letter too many lies with the dead ones, for people only.
+    await store.save([kept])
+
+
+async def hide_again(store: Store, kept: Kept, found: Found, seconds: float) -> bool:
+    """Not now. Its receipt is noted: whoever returns it can show it at once, and its holder can go on renewing it."""
+    try:
+        receipt = await posting.hide(store, found.queue, found.message_id, found.receipt, seconds)
+    except Stale:
+        return True  # somebody was faster
+    kept.life.message_id, kept.life.receipt = found.message_id, receipt
+    saved = (await store.save([kept]))[0]
+    if not saved:
+        # It was settled or returned a moment ago: look again, with what is now the latest receipt.
+        return await _show(store, found, receipt)
+    return True
+
+
+async def _show(store: Store, found: Found, receipt: str) -> bool:
+    try:
+        await posting.hide(store, found.queue, found.message_id, receipt, 1.0)
+    except Stale:
+        return True
+    return True

@@ -1,0 +1,302 @@
+"""The ledger: who may run what, and what is done.
+
+    k<part>  k:<scope>           a scope: sent (nobody runs it), running, or done
+             r:<owner>:<scope>   an owner's claim, to find them all when it is retired
+
+A claim is an insert where nobody claimed before, else a change by comparison; a whole batch is one call. Every word
+after `claim` is compared with the token and with the row's version. Fences rise with the account's time, so that they
+also rise over a row that was forgotten.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.azure import faults
+from tenure.adapters.azure.naming import part_of, row_id, scope_id
+from tenure.adapters.azure.roster import is_banned
+from tenure.adapters.azure.rows import Change, Group, Row
+from tenure.adapters.azure.store import Store
+from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
+from tenure.message import Outgoing
+
+SENT, RUNNING, DONE = "sent", "running", "done"
+_TRIES = 8
+#: A scope keeps so many ids that were cancelled under it.
+_BARRED = 50
+
+_encode = msgspec.json.Encoder().encode
+_handoffs = msgspec.json.Decoder(tuple[Outgoing, ...]).decode
+
+
+class Claim(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a scope is at."""
+
+    #: The message that stands for it: the first that was claimed. Empty, with its digest: the key is free.
+    id: str = ""
+    digest: str = ""
+    state: str = SENT
+    owner: str = ""
+    runner: str = ""
+    fence: int = 0
+    #: On the account's time line.
+    until: float = 0.0
+    finished_at: float | None = None
+    #: Messages that were cancelled: whoever holds one of them and claims has no claim.
+    barred: list[str] = []
+
+
+_claim = msgspec.json.Decoder(Claim).decode
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A claim as it was read."""
+
+    claim: Claim
+    etag: str = ""
+    result: bytes = b""
+    handoffs: bytes = b""
+
+
+def _place(store: Store, scope: Scope) -> tuple[str, str]:
+    name = scope_id(scope)
+    return f"k{part_of(name, store.partitions)}", f"k:{name}"
+
+
+def _row(store: Store, scope: Scope, found: Found) -> Row:
+    part, key = _place(store, scope)
+    fields: dict[str, Any] = {
+        "Claim": _encode(found.claim), "State": found.claim.state, "At": store.clock.wall(),
+        "Result": found.result, "Handoffs": found.handoffs,
+    }  # fmt: skip
+    return Row(part, key, fields, found.etag)
+
+
+def _mark(store: Store, scope: Scope, owner: str) -> Row:
+    part, key = _place(store, scope)
+    return Row(part, f"r:{row_id(owner)}:{key[2:]}", {"Scope": _encode(scope)})
+
+
+async def look(store: Store, scope: Scope) -> Found | None:
+    """What a scope is at. None: nobody claimed it."""
+    row = await store.rows.get(*_place(store, scope))
+    return None if row is None else _read(row)
+
+
+def _read(row: Row) -> Found:
+    fields = row.fields
+    return Found(_claim(fields["Claim"]), row.etag, fields.get("Result", b""), fields.get("Handoffs", b""))
+
+
+def _is_under(claim: Claim, token: Token) -> bool:
+    """Whether `token` is the claim that the scope is run under now. Lapsed is not lost yet."""
+    return claim.state == RUNNING and (claim.owner, claim.fence) == (token.owner, token.fence)
+
+
+class AzureLedger:
+    """Claims in the table."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+        #: The latest that is known of what we claimed, by the row's key.
+        self._mine: dict[str, Found] = {}
+
+    # --- claim ------------------------------------------------------------------------------------------
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Ask to run. Raises `OwnerRetired` for an owner that was declared dead: others run its messages."""
+        if not batch:
+            return []
+        store = self._store
+        owners = sorted({request.owner for request in batch})
+        banned = await asyncio.gather(*(is_banned(store, owner) for owner in owners))
+        for owner, is_out in zip(owners, banned, strict=True):
+            if is_out:
+                raise faults.retired(owner)
+        asked = [self._ask(request, None) for request in batch]
+        told = await store.rows.commit([group for _, group in asked])
+        answers: list[ClaimAnswer] = []
+        for request, (found, _), rows in zip(batch, asked, told, strict=True):
+            if rows is None:
+                answers.append(await self._slowly(request))
+            else:
+                answers.append(self._granted(request, found, rows))
+        return answers
+
+    def _ask(self, request: ClaimRequest, old: Found | None) -> tuple[Found, Group]:
+        store = self._store
+        before = Claim() if old is None else old.claim
+        claim = msgspec.structs.replace(
+            before,
+            id=before.id or request.id,
+            digest=before.digest or request.digest,
+            state=RUNNING,
+            owner=request.owner,
+            runner=request.id,
+            fence=max(store.shared.next_number(), before.fence + 1),
+            until=store.timeline.now() + request.seconds,
+        )
+        found = Found(claim, "" if old is None else old.etag)
+        act = "insert" if old is None else "replace"
+        mark = Change("upsert", _mark(store, request.scope, request.owner))
+        return found, [Change(act, _row(store, request.scope, found)), mark]
+
+    def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
+        self._mine[rows[0].key] = msgspec.structs.replace(found, etag=rows[0].etag)
+        return Fresh(Token(request.scope, request.id, request.owner, found.claim.fence, request.seconds))
+
+    async def _slowly(self, request: ClaimRequest) -> ClaimAnswer:
+        """Somebody claimed before: see what it is at."""
+        store = self._store
+        while True:
+            old = await look(store, request.scope)
+            if old is not None:
+                claim, now = old.claim, store.timeline.now()
+                if claim.digest not in ("", request.digest):
+                    return Conflict(claim.id)
+                if claim.state == DONE:
+                    return Done(old.result, _handoffs(old.handoffs or b"[]"))
+                if claim.state == RUNNING and claim.until >= now and not await is_banned(store, claim.owner):
+                    return Running(claim.owner, claim.until - now)
+                if request.id in claim.barred:
+                    # It was cancelled since it was lent. Told as if it had claimed a moment before: it has no claim.
+                    fence = max(store.shared.next_number(), claim.fence + 1)
+                    return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
+            found, group = self._ask(request, old)
+            rows = (await store.rows.commit([group]))[0]
+            if rows is not None:
+                return self._granted(request, found, rows)
+
+    # --- what comes after -------------------------------------------------------------------------------
+
+    async def renew(self, tokens: Sequence[Token]) -> list[bool]:
+        """Set each claim's end to now + `token.seconds`."""
+
+        def change(found: Found, token: Token) -> Found:
+            until = self._store.timeline.now() + token.seconds
+            return msgspec.structs.replace(found, claim=msgspec.structs.replace(found.claim, until=until))
+
+        return await self._each(tokens, [change] * len(tokens), ends=False)
+
+    async def release(self, tokens: Sequence[Token]) -> list[bool]:
+        """Let others claim."""
+
+        def change(found: Found, _token: Token) -> Found:
+            claim = msgspec.structs.replace(found.claim, state=SENT, owner="", runner="")
+            return msgspec.structs.replace(found, claim=claim)
+
+        return await self._each(tokens, [change] * len(tokens), ends=True, again=_was_released)
+
+    async def seal(self, batch: Sequence[Seal]) -> list[bool]:
+        """Done, with result and hand-offs."""
+
+        def change_to(seal: Seal) -> Any:
+            def change(found: Found, _token: Token) -> Found:
+                claim = msgspec.structs.replace(
+                    found.claim, state=DONE, owner="", runner="", finished_at=self._store.clock.wall()
+                )
+                return Found(claim, found.etag, seal.result, _encode(seal.handoffs) if seal.handoffs else b"")
+
+            return change
+
+        tokens = [seal.token for seal in batch]
+        return await self._each(tokens, [change_to(seal) for seal in batch], ends=True, again=_was_sealed)
+
+    async def forget(self, scopes: Sequence[Scope]) -> None:
+        """Free keys."""
+        gone = [[Change("delete", Row(*_place(self._store, scope), {}))] for scope in dict.fromkeys(scopes)]
+        await self._store.rows.commit(gone)
+
+    async def _each(
+        self, tokens: Sequence[Token], changes: Sequence[Any], *, ends: bool, again: Any = lambda _found, _token: False
+    ) -> list[bool]:
+        """Change every claim that its token is still the claim on; `again`: whether it was carried out before."""
+        store = self._store
+        answers = [False] * len(tokens)
+        open_ = list(range(len(tokens)))
+        found: dict[int, Found | None] = {n: self._mine.get(_place(store, tokens[n].scope)[1]) for n in open_}
+        for _ in range(_TRIES):
+            unknown = [n for n in open_ if not self._is_ours(found[n], tokens[n])]
+            for n, read in zip(
+                unknown, await asyncio.gather(*(look(store, tokens[n].scope) for n in unknown)), strict=True
+            ):
+                found[n] = read
+                if not self._is_ours(read, tokens[n]):
+                    answers[n] = bool(again(read, tokens[n]))
+                    open_.remove(n)
+            if not open_:
+                break
+            new = {n: changes[n](found[n], tokens[n]) for n in open_}
+            told = await store.rows.commit([self._group(tokens[n], new[n], ends=ends) for n in open_])
+            refused = []
+            for n, rows in zip(open_, told, strict=True):
+                key = _place(store, tokens[n].scope)[1]
+                self._mine.pop(key, None)
+                found[n] = None
+                if rows is None:
+                    refused.append(n)
+                    continue
+                answers[n] = True
+                if not ends:
+                    self._mine[key] = msgspec.structs.replace(new[n], etag=rows[0].etag)
+            open_ = refused
+        return answers
+
+    def _group(self, token: Token, found: Found, *, ends: bool) -> Group:
+        group = [Change("replace", _row(self._store, token.scope, found))]
+        if ends:
+            group.append(Change("delete", _mark(self._store, token.scope, token.owner)))
+        return group
+
+    def _is_ours(self, found: Found | None, token: Token) -> bool:
+        return found is not None and _is_under(found.claim, token)
+
+
+def _was_released(found: Found | None, token: Token) -> bool:
+    """Repeated after a lost reply: still free, and nobody claimed in between."""
+    if found is None:
+        return True
+    claim = found.claim
+    return claim.state == SENT and claim.fence == token.fence and token.id not in claim.barred
+
+
+def _was_sealed(found: Found | None, token: Token) -> bool:
+    """Repeated after a lost reply: it is this very claim that is done."""
+    return found is not None and found.claim.state == DONE and found.claim.fence == token.fence
+
+
+async def release_owner(store: Store, owner: str) -> None:
+    """End every claim of an owner that is gone."""
+    for part in store.parts:
+        for mark in await store.rows.scan(f"k{part}", f"r:{row_id(owner)}:"):
+            scope = msgspec.json.decode(mark.fields["Scope"], type=Scope)
+            for _ in range(_TRIES):
+                found = await look(store, scope)
+                if found is None or found.claim.state != RUNNING or found.claim.owner != owner:
+                    await store.rows.commit_one(Change("delete", Row(mark.part, mark.key, {})))
+                    break
+                claim = msgspec.structs.replace(found.claim, state=SENT, owner="", runner="")
+                row = _row(store, scope, msgspec.structs.replace(found, claim=claim))
+                if await store.rows.commit_one(Change("replace", row), Change("delete", mark)) is not None:
+                    break
+
+
+async def bar(store: Store, scope: Scope, id: str) -> bool:
+    """Message `id` is cancelled: whoever runs it has no claim any more, and its key is free. False: it is done."""
+    while True:
+        found = await look(store, scope)
+        claim = Claim() if found is None else found.claim
+        if claim.state == DONE:
+            return False
+        new = msgspec.structs.replace(claim, barred=[*claim.barred, id][-_BARRED:])
+        if claim.state == RUNNING and claim.runner == id:
+            new.state, new.owner, new.runner = SENT, "", ""
+        if claim.id == id and new.state == SENT:
+            new.id = new.digest = ""
+        act = "insert" if found is None else "replace"
+        row = _row(store, scope, Found(new, "" if found is None else found.etag))
+        if await store.rows.commit_one(Change(act, row)) is not None:
+            return True

@@ -1,0 +1,274 @@
+"""Lending: received, then entered; entered first, then lent.
+
+A receive hides up to 32 messages. A message that the queue shows for the first time has no life yet: one call inserts
+the lives of all of them, and whoever inserts one has that message. The others are looked at one by one: lent again if
+they wait, hidden again if somebody holds them or they are not due, deleted if they are finished. A receive whose reply
+is lost hides its messages for one lease, uncounted; what was entered is found by `held`.
+
+Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the holder does not come back.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.azure import faults, ghosts, posting
+from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.posting import Stale
+from tenure.adapters.azure.roster import is_banned
+from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.text import id_of, read
+from tenure.adapters.azure.traits import TRAITS, clamped_lease
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease, LeaseRequest
+from tenure.message import MessageState
+
+#: A timer may fire a hair before its time.
+EARLY = 1e-3
+#: How often a change is tried again when somebody else was faster.
+TRIES = 5
+#: Who finds nothing asks this often whether it was declared dead.
+_ASK_SECONDS = 5.0
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A message as it was received."""
+
+    id: str
+    queue: str
+    raw: bytes
+    message_id: str
+    receipt: str
+    #: The first time that the queue shows it.
+    is_new: bool
+    #: Not one of ours: its id is the service's.
+    is_foreign: bool
+
+
+class Lending:
+    """What is lent, and to whom."""
+
+    def __init__(self, store: Store, take_back: Callable[[Sequence[Kept]], Awaitable[object]]) -> None:
+        """Stand on `store`; `take_back` returns what was lent to one who is declared dead."""
+        self._store = store
+        self._take_back = take_back
+        self._turn = 0
+        self._asked = -_ASK_SECONDS
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lend up to `want`, in one receive for each queue, and one change for what came."""
+        store = self._store
+        before = store.clock.monotonic()
+        seconds = clamped_lease(request.seconds)
+        left = min(request.want, TRAITS.batch_limit)
+        fence = store.shared.next_number()
+        lent: list[tuple[Kept, bytes]] = []
+        self._turn += 1
+        start = self._turn % len(request.queues) if request.queues else 0
+        for queue in request.queues[start:] + request.queues[:start]:
+            if left <= 0:
+                break
+            again = await self._returned(queue, left, request, seconds, fence)
+            lent += again
+            left -= len(again)
+            if left <= 0:
+                break
+            arrivals = [_arrival(queue, one) for one in await posting.receive(store, queue, left, seconds)]
+            came = await self._enter(arrivals, request, seconds, fence)
+            lent += came
+            left -= len(came)
+        await self._check(request.owner, lent, before)
+        return [_lease(kept, raw, before + seconds) for kept, raw in lent]
+
+    async def _check(self, owner: str, lent: list[tuple[Kept, bytes]], now: float) -> None:
+        """Whoever was declared dead gets nothing.
+
+        Asked after the lives were entered: a retirement first bans, then looks for lives. One of us sees the other.
+        """
+        if not lent and now - self._asked < _ASK_SECONDS:
+            return
+        self._asked = now
+        if await is_banned(self._store, owner):
+            await self._take_back([kept for kept, _ in lent])
+            raise faults.retired(owner)
+
+    async def _returned(
+        self, queue: str, want: int, request: LeaseRequest, seconds: float, fence: int
+    ) -> list[tuple[Kept, bytes]]:
+        """What this process returned a moment ago comes before the backlog: taken by its receipt, without a receive."""
+        store, lent = self._store, list[tuple[Kept, bytes]]()
+        waiting = store.shared.returned[queue]
+        for _ in range(len(waiting)):
+            if len(lent) >= want or not waiting:  # others take from it too, while we wait for answers
+                break
+            id = waiting.popleft()
+            kept = store.shared.recall(id)
+            life = kept.life if kept is not None else None
+            if kept is None or life is None or life.state not in _WAITING or not life.receipt:
+                continue
+            if (life.due or 0.0) > store.timeline.now() + EARLY:
+                waiting.append(id)
+                continue
+            try:
+                receipt = await posting.hide(store, queue, life.message_id, life.receipt, seconds)
+            except Stale:
+                store.shared.forget(id)
+                continue
+            new = lend(store, kept, request, seconds, fence)
+            new.life.receipt = receipt
+            if (await store.save([new]))[0]:
+                lent.append((new, await store.envelope(new)))
+        return lent
+
+    async def _enter(
+        self, arrivals: list[Arrival], request: LeaseRequest, seconds: float, fence: int
+    ) -> list[tuple[Kept, bytes]]:
+        store = self._store
+        new = {one.id: one for one in reversed(arrivals) if one.is_new}
+        fresh = [new[one.id] for one in arrivals if new.get(one.id) is one]
+        lives = [_begin(store, one, request, seconds, fence) for one in fresh]
+        entered = await store.save(lives, "insert")
+        done: dict[int, tuple[Kept, bytes]] = {}
+        for one, kept, mine in zip(fresh, lives, entered, strict=True):
+            if mine:
+                done[id(one)] = (kept, one.raw)
+        others = [one for one in arrivals if id(one) not in done]
+        told = await store.each([partial(self._look, one, request, seconds, fence) for one in others])
+        failure: BaseException | None = None
+        for one, answer in zip(others, told, strict=True):
+            if isinstance(answer, BaseException):
+                failure = failure or answer
+            elif answer is not None:
+                done[id(one)] = (answer, one.raw)
+        if failure is not None:
+            raise _in_part(failure)
+        return [done[id(one)] for one in arrivals if id(one) in done]
+
+    async def _look(self, one: Arrival, request: LeaseRequest, seconds: float, fence: int) -> Kept | None:
+        """Lend what waits; put everything else where it belongs."""
+        store = self._store
+        for _ in range(TRIES):
+            kept = await store.find(one.id)
+            if kept is None:
+                begun = _begin(store, one, request, seconds, fence)
+                if (await store.save([begun], "insert"))[0]:
+                    return begun
+                continue
+            life = kept.life
+            if ghosts.is_copy(life, one.message_id) or life.state in ghosts.FINISHED:
+                await ghosts.finish(store, kept, one)
+                return None
+            until = life.deadline if life.state is MessageState.LEASED else life.due
+            now = store.timeline.now()
+            if life.state is MessageState.LEASED or (until or 0.0) > now + EARLY:
+                # Overdue, but nobody returned it yet: that is for a sweep to decide, which knows of outages.
+                if await ghosts.hide_again(store, kept, one, max(1.0, (until or now) - now)):
+                    return None
+                continue
+            new = lend(store, kept, request, seconds, fence)
+            new.life.message_id, new.life.receipt = one.message_id, one.receipt
+            if (await store.save([new]))[0]:
+                return new
+        return None  # it is hidden for one lease, and then comes again
+
+    async def held(self, owner: str, request_id: str | None) -> list[Lease]:
+        """What `owner` holds, by the table."""
+        store = self._store
+        now, local = store.timeline.now(), store.clock.monotonic()
+        lives = await store.lives("Owner eq @owner and State eq 'leased'", owner=owner)
+        mine = [kept for kept in lives if request_id in (None, kept.life.request_id)]
+        for kept in mine:
+            store.shared.remember(kept)
+        raws = await asyncio.gather(*(store.envelope(kept) for kept in mine))
+        ends = [now if kept.life.deadline is None else kept.life.deadline for kept in mine]
+        leases = [_lease(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
+        return sorted(leases, key=lambda lease: lease.id)
+
+
+_WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
+
+
+def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence: int) -> Kept:
+    """The life as it is once it is lent, to be saved."""
+    old = kept.life
+    life = msgspec.structs.replace(
+        old,
+        state=MessageState.LEASED,
+        owner=request.owner,
+        fence=max(fence, old.fence + 1),
+        request_id=request.request_id,
+        seconds=seconds,
+        deadline=store.timeline.now() + seconds,
+        due=None,
+        deliveries=old.deliveries + 1,
+    )
+    return Kept(life, kept.etag, kept.envelope, kept.checkpoint)
+
+
+def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fence: int) -> Kept:
+    """The life of a message that is lent for the first time."""
+    place = store.shared.next_number()
+    life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, is_foreign=one.is_foreign)
+    kept = lend(store, Kept(life, "", one.raw if one.is_foreign else None), request, seconds, fence)
+    kept.life.message_id, kept.life.receipt = one.message_id, one.receipt
+    return kept
+
+
+def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
+    life = kept.life
+    return Lease(
+        id=life.id,
+        queue=life.queue,
+        envelope=raw,
+        owner=life.owner or "",
+        fence=life.fence,
+        receipt=life.message_id,
+        seconds=life.seconds,
+        deadline=deadline,
+        counters=life.counters,
+    )
+
+
+def _arrival(queue: str, message: Any) -> Arrival:
+    raw = read(message.content)
+    named = id_of(raw)
+    return Arrival(
+        id=f"azure-{message.id}" if named is None else named,
+        queue=queue,
+        raw=raw,
+        message_id=str(message.id),
+        receipt=str(message.pop_receipt),
+        is_new=message.dequeue_count == 1,
+        is_foreign=named is None,
+    )
+
+
+def _in_part(failure: BaseException) -> BaseException:
+    """Some of the batch may have been lent already: `held` will tell."""
+    if isinstance(failure, BrokerUnavailable) and not failure.outcome_unknown:
+        return BrokerUnavailable(str(failure), outcome_unknown=True)
+    return failure
+
+
+def is_held_under(life: Life, lease: Lease) -> bool:
+    """Whether `lease` is the lease that this message is lent under now. A deadline that has passed does not matter."""
+    return life.state is MessageState.LEASED and (life.owner, life.fence) == (lease.owner, lease.fence)
+
+
+async def holding(store: Store, leases: Sequence[Lease]) -> list[Kept | None]:
+    """What each lease's message is at, as far as we remember; read where we do not. None: it is not lent under it."""
+    found = [store.shared.recall(lease.id) for lease in leases]
+    unknown = [
+        number
+        for number, (kept, lease) in enumerate(zip(found, leases, strict=True))
+        if kept is None or not is_held_under(kept.life, lease)
+    ]
+    for number, kept in zip(unknown, await asyncio.gather(*(store.find(leases[n].id) for n in unknown)), strict=True):
+        found[number] = kept
+    return [
+        kept if kept is not None and is_held_under(kept.life, lease) else None
+        for kept, lease in zip(found, leases, strict=True)
+    ]

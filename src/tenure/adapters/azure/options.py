@@ -1,0 +1,151 @@
+"""How a storage account is used: what a URL says, and what the environment adds.
+
+    azure://account                            keys from AZURE_STORAGE_CONNECTION_STRING, else azure-identity
+    azure://account?key=…                      the account's key (rather in the environment than in a URL)
+    azure://devstoreaccount1?endpoint=http://127.0.0.1:10000&…   Azurite; also queue_, table_ and blob_endpoint
+
+Nothing is created unless `create=yes` says so: a queue that is missing is more often a slip of the pen. State lies in
+the same account (Tables; Blobs for what is large). Read here, used by `clients.py` and `store.py`.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl
+
+import msgspec
+
+from tenure.errors import BadURL
+
+#: What a URL may say after its `?`, and what is taken.
+_TAKEN = {
+    "key": "the account's key",
+    "create": "yes or no",
+    "prefix": "up to 20 of a-z and 0-9, a letter first",
+    "queue_endpoint": "a URL",
+    "table_endpoint": "a URL",
+    "blob_endpoint": "a URL",
+    "encoding": "plain or base64",
+    "poll_seconds": "a number of seconds above 0",
+    "timeout_seconds": "a number of seconds above 0",
+    "keep_seconds": "a number of seconds above 0",
+    "partitions": "a number from 1 to 64",
+    "log": "the name of a service, for message-logs/{service}/{date}/processed.jsonl",
+}
+_NUMBERS = frozenset({"poll_seconds", "timeout_seconds", "keep_seconds"})
+_MAX_PARTITIONS = 64
+#: Names by which deployments that exist already tell how to reach their account.
+CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
+_ACCOUNT = re.compile(r"[a-z0-9]{3,24}\Z")
+_PREFIX = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
+_SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How the account is reached and used."""
+
+    account: str
+    #: None: ask azure-identity.
+    key: str | None = None
+    sas: str | None = None
+    queue_endpoint: str
+    table_endpoint: str
+    blob_endpoint: str
+    #: Whether what is missing is created.
+    create: bool = False
+    #: Before the name of every queue and of the table; for several programs in one account.
+    prefix: str = ""
+    #: How messages are written. Both are read.
+    encoding: str = "plain"
+    #: The longest pause between two looks at an empty queue.
+    poll_seconds: float = 1.0
+    timeout_seconds: float = 10.0
+    #: How long finished messages and done keys are remembered.
+    keep_seconds: float = 7 * 86_400.0
+    #: Parts of the table; each takes about 2 000 changes a second. The same for everybody who uses the prefix.
+    partitions: int = 1
+    #: Of the log for people. Empty: none is written.
+    log: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"the storage account {self.account}"
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return f"{self.prefix}tenure"
+
+
+def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | None = None) -> Options:
+    """What `url` says, and the environment where it says nothing. Raises `BadURL`."""
+    environment = os.environ if environment is None else environment
+    said = _read_query(url, parse_qsl(parts.query, keep_blank_values=True))
+    told = _connection_string(environment.get(CONNECTION_STRING, ""))
+    account = parts.netloc or told.get("AccountName") or environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
+    if not _ACCOUNT.match(account):
+        msg = f"{url!r} names no storage account ({account!r}); write azure://account (3 to 24 of a-z and 0-9)"
+        raise BadURL(msg)
+    if told.get("AccountName", account) != account:
+        told = {}  # it is of another account
+    suffix = told.get("EndpointSuffix", "core.windows.net")
+    scheme = told.get("DefaultEndpointsProtocol", "https")
+    fields: dict[str, Any] = {
+        "account": account,
+        "key": told.get("AccountKey"),
+        "sas": told.get("SharedAccessSignature"),
+    }
+    for kind in ("queue", "table", "blob"):
+        usual = f"{scheme}://{account}.{kind}.{suffix}"
+        fields[f"{kind}_endpoint"] = told.get(f"{kind.title()}Endpoint", usual).rstrip("/")
+    return Options(**fields | said)
+
+
+def _connection_string(text: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in text.split(";") if part.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, value in query:
+        if name not in _TAKEN:
+            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
+            raise BadURL(msg)
+        options[name] = _read(name, value)
+        if options[name] is None:
+            shown = "…" if name == "key" else repr(value)
+            msg = f"{url!r}: {name} cannot be {shown}; nothing was opened. It takes {_TAKEN[name]}"
+            raise BadURL(msg)
+    return options
+
+
+def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
+    """None: it is not a value that is taken."""
+    if name in _NUMBERS:
+        return _number(value)
+    match name:
+        case "create":
+            return {"yes": True, "no": False}.get(value)
+        case "prefix":
+            return value if _PREFIX.match(value) else None
+        case "encoding":
+            return value if value in ("plain", "base64") else None
+        case "partitions":
+            return int(value) if value.isdecimal() and 0 < int(value) <= _MAX_PARTITIONS else None
+        case "queue_endpoint" | "table_endpoint" | "blob_endpoint":
+            return value.rstrip("/") if value.startswith(("http://", "https://")) else None
+        case "log":
+            return value if _SERVICE.match(value) else None
+    return value or None
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if number > 0 and isfinite(number) else None

@@ -1,0 +1,97 @@
+"""Posting: the single calls about one message in its queue.
+
+Each takes the service's id and receipt, never the message itself: that would send its body again. A receipt that is not
+the latest is told as `Stale`. After a call whose reply was lost the receipt that we know may be dead, and nobody can
+tell: that is `BrokerUnavailable` with its outcome unknown.
+"""
+
+import math
+from typing import Any
+
+from azure.core.exceptions import HttpResponseError
+
+from tenure.adapters.azure import faults
+from tenure.adapters.azure.naming import POISON
+from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.text import write
+
+#: The longest time for which the service hides a message.
+LONGEST = 7 * 86_400
+#: A message never expires by itself: it could do so while it is leased.
+_NEVER = -1
+
+
+class Stale(Exception):
+    """The receipt is not the latest, or the message is not there."""
+
+
+def whole(seconds: float) -> int:
+    """Seconds as the service takes them: whole, never sooner, never too long."""
+    return min(LONGEST, max(0, math.ceil(seconds - 1e-6)))
+
+
+async def put(
+    store: Store, queue: str, raw: bytes, delay: float = 0.0, *, ending: str = "", encoding: str = ""
+) -> tuple[str, str]:
+    """Put a message into a queue; the service's id and receipt for it."""
+    text = write(raw, encoding or store.options.encoding)
+    sent: Any = await store.on_queue(
+        "sending",
+        queue,
+        lambda client: client.send_message(text, visibility_timeout=whole(delay), time_to_live=_NEVER),
+        ending,
+    )
+    return str(sent.id), str(sent.pop_receipt)
+
+
+async def hide(store: Store, queue: str, message_id: str, receipt: str, seconds: float) -> str:
+    """Let a message be shown again after so many seconds (0: now); its new receipt."""
+    try:
+        told: Any = await store.on_queue(
+            "renewing",
+            queue,
+            # The timeout always: without one it would be shown at once.
+            lambda client: client.update_message(message_id, receipt, visibility_timeout=whole(seconds)),
+        )
+    except HttpResponseError as error:
+        raise _stale(error) from error
+    return str(told.pop_receipt)
+
+
+async def remove(store: Store, queue: str, message_id: str, receipt: str, ending: str = "") -> None:
+    """Delete a message for good."""
+    try:
+        await store.on_queue("deleting", queue, lambda client: client.delete_message(message_id, receipt), ending)
+    except HttpResponseError as error:
+        raise _stale(error) from error
+
+
+async def bury(store: Store, queue: str, raw: bytes) -> tuple[str, str]:
+    """Put the raw bytes into the poison queue. Plain where that can be: as base64 they might not fit any more."""
+    return await put(store, queue, raw, ending=POISON, encoding="plain")
+
+
+async def receive(store: Store, queue: str, want: int, seconds: float) -> list[Any]:
+    """Up to `want` messages, hidden from others for so many seconds; in exactly one call."""
+
+    async def act(client: Any) -> list[Any]:
+        pages = client.receive_messages(
+            messages_per_page=want, max_messages=want, visibility_timeout=max(1, whole(seconds))
+        ).by_page()
+        try:
+            page = await pages.__anext__()
+        except StopAsyncIteration:
+            return []
+        return [message async for message in page]
+
+    return await store.on_queue("receiving", queue, act)
+
+
+async def shows_something(store: Store, queue: str) -> bool:
+    """Whether a message can be received now."""
+    found: Any = await store.on_queue("looking", queue, lambda client: client.peek_messages(max_messages=1))
+    return bool(found)
+
+
+def _stale(error: HttpResponseError) -> Exception:
+    return Stale(faults.code_of(error)) if faults.is_stale(error) else error

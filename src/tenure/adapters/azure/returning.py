@@ -1,0 +1,167 @@
+"""Returning: messages whose holder does not bring them back.
+
+`sweep` returns what is overdue; `retire` returns everything of an owner that is gone. Both change the lives first, each
+by comparison, then let the queue show the messages. A sweep also finishes what somebody who died left half done: a dead
+letter that is not in the poison queue, a redriven one that is not in its queue.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from tenure.adapters.azure import ghosts, ledger, posting, roster, settling
+from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.settling import waiting
+from tenure.adapters.azure.store import COMMON, Store
+from tenure.broker import SweepRequest, Swept
+from tenure.envelope import decode
+from tenure.errors import BodyUndecodable
+from tenure.message import MessageState
+from tenure.record import Ending
+from tenure.verdict import Reason
+
+
+async def sweep(store: Store, request: SweepRequest) -> Swept:
+    """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
+    now = store.timeline.now()
+    row, found = await asyncio.gather(
+        store.rows.get(COMMON, "swept"), store.lives("State eq 'leased' or IsUnput eq true")
+    )
+    last = None if row is None else float(row.fields["At"])
+    fields = {"At": now}
+    swept = Row(COMMON, "swept", fields, "" if row is None else row.etag)
+    await store.rows.commit_one(Change("insert" if row is None else "replace", swept))
+    leased = [kept for kept in found if kept.life.state is MessageState.LEASED]
+    if leased and (last is None or now - last > 2 * request.interval_seconds):
+        await _grant_grace(store, leased, now)
+        return Swept(grace=True)
+    await _finish(store, [kept for kept in found if kept.life.is_unput])
+    adopted = await _adopt(store, leased, now + request.lease_seconds)
+    overdue = [kept for kept in leased if kept.life.deadline is not None and kept.life.deadline < now]
+    overdue.sort(key=lambda kept: (kept.life.deadline, kept.life.place))
+    returned, dead = await _return_overdue(store, overdue[: request.limit], request)
+    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=tuple(sorted(adopted)))
+
+
+async def _grant_grace(store: Store, leased: list[Kept], now: float) -> None:
+    """Refused: its holder was here, and has done the same."""
+    for kept in leased:
+        life = kept.life
+        if life.deadline is not None:
+            life.deadline = max(life.deadline, now + life.seconds)
+    await store.save([kept for kept in leased if kept.life.deadline is not None])
+
+
+async def _adopt(store: Store, leased: list[Kept], deadline: float) -> list[str]:
+    """Give a deadline to what is lent without one: it would never come back."""
+    undated = [kept for kept in leased if kept.life.deadline is None]
+    for kept in undated:
+        kept.life.deadline = deadline
+    saved = await store.save(undated)
+    for kept in undated:
+        leased.remove(kept)
+    return [kept.life.id for kept, ok in zip(undated, saved, strict=True) if ok]
+
+
+async def _return_overdue(store: Store, overdue: list[Kept], request: SweepRequest) -> tuple[list[str], list[str]]:
+    if not overdue:
+        return [], []
+    present = await roster.present(store)
+    new = [await _judge(store, kept, request, is_present=kept.life.owner in present) for kept in overdue]
+    saved = await store.save(new)
+    moved = [(old.life, kept) for old, kept, ok in zip(overdue, new, saved, strict=True) if ok]
+    await asyncio.gather(*(_tell(store, old, kept) for old, kept in moved))
+    dead = [kept.life.id for _, kept in moved if kept.life.state is MessageState.DEAD]
+    return [kept.life.id for _, kept in moved if kept.life.state is not MessageState.DEAD], dead
+
+
+async def _judge(store: Store, kept: Kept, request: SweepRequest, *, is_present: bool) -> Kept:
+    """Count what happened, and say where the message goes."""
+    life, wall = kept.life, store.clock.wall()
+    new = waiting(store, life)
+    envelope = kept.envelope
+    if is_present:
+        # A worker with presence is not known to have failed; only its lease ended unseen.
+        new.lost += 1
+        new.tell(Ending(wall, "lost", life.owner))
+    else:
+        new.attempts += 1
+        new.reason = Reason("lease_lapsed", f"{life.owner} let its lease of {life.seconds:g} s lapse")
+        new.tell(Ending(wall, "failed", life.owner, new.reason))
+        raw = await store.envelope(kept)
+        limit = _limit(raw, request.max_attempts)
+        if new.attempts >= limit:
+            text = f"{new.attempts} of {limit} attempts are used; the last holder let its lease lapse"
+            new = settling.dead(store, new)
+            new.reason, envelope = Reason("max_attempts", text), raw
+    return Kept(new, kept.etag, envelope, kept.checkpoint)
+
+
+def _limit(raw: bytes, usual: int) -> int:
+    try:
+        own = decode(raw).overrides.max_attempts
+    except BodyUndecodable:
+        return usual
+    return usual if own is None else own
+
+
+async def _tell(store: Store, old: Life, new: Kept) -> None:
+    if new.life.state is MessageState.DEAD:
+        await settling.move_to_poison(store, old, new, new.envelope or b"")
+    else:
+        await settling.show(store, new)
+
+
+async def _finish(store: Store, unput: list[Kept]) -> None:
+    """What somebody who died left half done."""
+    for kept in unput:
+        raw = await store.envelope(kept)
+        if kept.life.state is MessageState.DEAD:
+            await ghosts.bury(store, kept, raw)
+        elif kept.life.state is not MessageState.LEASED:
+            await put_again(store, kept, raw)
+
+
+async def put_again(store: Store, kept: Kept, raw: bytes) -> None:
+    """Put a message that waits into its queue anew, and note which copy counts."""
+    life = kept.life
+    life.message_id, life.receipt = await posting.put(store, life.queue, raw)
+    life.is_unput = False
+    if (await store.save([kept]))[0]:
+        store.shared.returned[life.queue].append(life.id)
+    store.shared.stir(life.queue)
+
+
+async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
+    """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
+    silent = await roster.retire(store, owner)
+    # Of one that fell silent nobody knows how it ended: that is no crash, and blames no message.
+    how = None if not crashed else "lost" if silent else "crashed"
+    await ledger.release_owner(store, owner)
+    returned: list[str] = []
+    for _ in range(_ROUNDS):
+        lives = await store.lives("Owner eq @owner and State eq 'leased'", owner=owner)
+        if not lives:
+            break
+        returned += await take_back(store, lives, how)
+    return Swept(returned=tuple(sorted(returned)))
+
+
+#: A life that somebody changed in between is looked at again.
+_ROUNDS = 5
+
+
+async def take_back(store: Store, lives: Sequence[Kept], how: str | None = None) -> list[str]:
+    """Return these to their queues; the ids of those that still were as they were read. `how` is counted."""
+    new = []
+    for kept in lives:
+        life = waiting(store, kept.life)
+        if how is not None:
+            life.crashes += how == "crashed"
+            life.lost += how == "lost"
+            life.tell(Ending(store.clock.wall(), how, kept.life.owner))
+        new.append(Kept(life, kept.etag, kept.envelope, kept.checkpoint))
+    saved = await store.save(new)
+    moved = [kept for kept, ok in zip(new, saved, strict=True) if ok]
+    await asyncio.gather(*(settling.show(store, kept) for kept in moved))
+    return [kept.life.id for kept in moved]

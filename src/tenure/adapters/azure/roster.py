@@ -1,0 +1,146 @@
+"""The roster: which workers are alive, by their own word.
+
+Nothing in an account proves that a process has ended, so a worker says every five seconds that it is there; of whom
+nothing was heard for 15 seconds is given up. So is, after half of that, one whose name a new boot has. If nobody looked
+for a while, nobody is blamed for silence before all could be heard again.
+
+    common  o:<owner>   an owner, and when it was last heard
+            b:<owner>   it was retired, for ever
+            looked      when somebody last looked for the dead
+"""
+
+from typing import Any
+
+import msgspec
+
+from tenure.adapters.azure.naming import row_id
+from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.store import COMMON, Store
+from tenure.owner import DeadOwner, Owner
+
+#: How long a word counts, and how often it is said.
+PRESENCE_SECONDS = 15.0
+_WORD_SECONDS = 5.0
+#: How long for one whose name somebody else has now: it must have missed a word at least.
+_REPLACED_SECONDS = 7.5
+#: If nobody looked for so long, nobody is blamed for silence.
+_GAP_SECONDS = 10.0
+
+_SILENT = f"nothing was heard of it for {PRESENCE_SECONDS:.0f} s"
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Owner).decode
+
+
+async def is_banned(store: Store, owner: str) -> bool:
+    """Whether an owner was retired."""
+    return await store.rows.get(COMMON, f"b:{row_id(owner)}") is not None
+
+
+async def present(store: Store) -> set[str]:
+    """The ids of everybody on the roster."""
+    return {str(row.fields["Id"]) for row in await store.rows.scan(COMMON, "o:")}
+
+
+class AzureRoster:
+    """Presence in the table."""
+
+    def __init__(self, store: Store) -> None:
+        """Stand on `store`."""
+        self._store = store
+        #: When each owner of ours last said that it is there.
+        self._said: dict[str, float] = {}
+
+    async def join(self, owner: Owner) -> None:
+        """Put an owner on the roster. One that was retired stays off it; its next `lease` says so."""
+        if await is_banned(self._store, owner.id):
+            return
+        row = self._row(owner)
+        before = await self._store.rows.scan(COMMON, "o:", "Name eq @name", name=owner.name)
+        replaced = [
+            Row(one.part, one.key, {"ReplacedAt": row.fields["Joined"]}) for one in before if one.key != row.key
+        ]
+        await self._store.rows.commit([[Change("merge", one)] for one in replaced])
+        if await self._store.rows.commit_one(Change("insert", row)) is None:
+            await self._store.rows.commit_one(Change("replace", row))
+
+    async def beat(self, owner: Owner) -> None:
+        """Say that it is still there; every few seconds is enough."""
+        now = self._store.timeline.now()
+        if now - self._said.get(owner.id, -_WORD_SECONDS) < _WORD_SECONDS - 1.0:
+            return
+        fields = {"Heard": now, "Silent": False}
+        row = Row(COMMON, f"o:{row_id(owner.id)}", fields)
+        if await self._store.rows.commit_one(Change("merge", row)) is not None:
+            self._said[owner.id] = now
+
+    async def leave(self, owner: Owner) -> None:
+        """Goodbye: it is listed by `dead` as one that left, until it is retired."""
+        row = Row(COMMON, f"o:{row_id(owner.id)}", {"Left": True})
+        await self._store.rows.commit_one(Change("merge", row))
+
+    async def alive(self) -> list[Owner]:
+        """Everybody who neither left nor fell silent."""
+        rows, since = await self._look()
+        return [_decode(row.fields["Owner"]) for row in rows if self._proof(row, since) is None]
+
+    async def dead(self) -> list[DeadOwner]:
+        """Everybody who left, was replaced by a new boot, or fell silent."""
+        rows, since = await self._look()
+        found = []
+        for row in rows:
+            proof = self._proof(row, since)
+            if proof is not None:
+                left = bool(row.fields.get("Left"))
+                if proof == _SILENT and not row.fields.get("Silent"):
+                    # So that whoever retires it knows that nobody saw it end.
+                    mark = Row(row.part, row.key, {"Silent": True}, row.etag)
+                    await self._store.rows.commit_one(Change("merge", mark))
+                found.append(DeadOwner(_decode(row.fields["Owner"]), proof, left=left))
+        return found
+
+    async def _look(self) -> tuple[list[Row], float]:
+        """Who is on the roster, and since when a silence counts: not from before a time in which nobody looked."""
+        store, now = self._store, self._store.timeline.now()
+        looked = await store.rows.get(COMMON, "looked")
+        last = float(looked.fields["At"]) if looked is not None else None
+        since = float(looked.fields["Since"]) if looked is not None else now
+        if last is None or now - last > _GAP_SECONDS:
+            since = now
+        if last is None or now - last > 1.0:
+            fields: dict[str, Any] = {"At": now, "Since": since}
+            row = Row(COMMON, "looked", fields, "" if looked is None else looked.etag)
+            await store.rows.commit_one(Change("insert" if looked is None else "replace", row))
+        return await store.rows.scan(COMMON, "o:"), since
+
+    def _proof(self, row: Row, since: float) -> str | None:
+        """Why it is dead. None: it is not known to be."""
+        fields = row.fields
+        if fields.get("Left"):
+            return "it said goodbye"
+        heard = float(fields["Heard"])
+        silence = self._store.timeline.now() - max(heard, since)
+        if silence > _REPLACED_SECONDS and is_replaced(row):
+            return "nothing is heard of it, and a new boot under its name is here"
+        if silence > PRESENCE_SECONDS:
+            return _SILENT
+        return None
+
+    def _row(self, owner: Owner) -> Row:
+        now = self._store.timeline.now()
+        self._said[owner.id] = now
+        fields = {"Id": owner.id, "Name": owner.name, "Owner": _encode(owner), "Heard": now, "Joined": now}
+        return Row(COMMON, f"o:{row_id(owner.id)}", fields)
+
+
+def is_replaced(row: Row) -> bool:
+    """Whether a new boot joined under its name after its last word."""
+    return float(row.fields.get("ReplacedAt", 0.0)) > float(row.fields["Heard"])
+
+
+async def retire(store: Store, owner: str) -> bool:
+    """Ban an owner, and take it off the roster. True: it only fell silent, and nobody knows how it ended."""
+    row = await store.rows.get(COMMON, f"o:{row_id(owner)}")
+    await store.rows.commit_one(Change("insert", Row(COMMON, f"b:{row_id(owner)}", {"At": store.clock.wall()})))
+    await store.rows.commit_one(Change("delete", Row(COMMON, f"o:{row_id(owner)}", {})))
+    return row is not None and bool(row.fields.get("Silent"))

@@ -1,0 +1,249 @@
+"""Settling: first the message's life, by comparison; then the queue.
+
+Whoever changes the life is the holder; whoever cannot is told why, and nothing was changed. Only then the queue is
+told. If that fails, or we die before, the message is shown again, and its life or the ledger tells what it is at:
+nothing is lost and nothing is done twice.
+
+Before: `lending.py`. After: the message is finished, dead, or in its queue again.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from tenure.adapters.azure import ghosts, posting
+from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.posting import Stale
+from tenure.adapters.azure.rows import Group
+from tenure.adapters.azure.store import Store
+from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.message import MessageState
+from tenure.record import Ending
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+
+logger = logging.getLogger("tenure.azure")
+
+W = TypeVar("W", Ack, Nack, GiveBack, DeadLetter)
+
+#: A delete is tried so often, with pauses that grow.
+_DELETES = 3
+_FIRST_PAUSE = 0.1
+
+
+async def settle(
+    store: Store,
+    batch: Sequence[W],
+    change: Callable[[Life, W], Kept | None],
+    after: Callable[[Life, Kept | None, W], Awaitable[Settlement]],
+) -> list[Settlement]:
+    """Change each life that is lent under its lease; tell the queue of those that were changed.
+
+    `change` gives the life as it shall be; None: it ends.
+    """
+    answers: list[Settlement | None] = [None] * len(batch)
+    mine: dict[int, tuple[Life, Kept | None]] = {}
+    open_ = list(range(len(batch)))
+    for attempt in range(TRIES):
+        if not open_:
+            break
+        found = await holding(store, [batch[number].lease for number in open_])
+        asked: list[tuple[int, Kept, Kept | None]] = []
+        for number, kept in zip(open_, found, strict=True):
+            if kept is None:
+                answers[number] = Settlement(_refusal(store, batch[number].lease.id))
+            else:
+                asked.append((number, kept, change(kept.life, batch[number])))
+        groups = [await _group(store, kept, new, attempt) for _, kept, new in asked]
+        told = await store.rows.commit(groups)
+        open_ = []
+        for (number, kept, new), rows in zip(asked, told, strict=True):
+            if rows is None:
+                store.shared.forget(kept.life.id)
+                open_.append(number)
+            else:
+                mine[number] = (kept.life, new)
+                store.shared.forget(kept.life.id)
+                if new is not None:
+                    store.note(new, rows)
+    ended = await store.each([partial(after, old, new, batch[number]) for number, (old, new) in mine.items()])
+    for number, settlement in zip(mine, ended, strict=True):
+        if isinstance(settlement, BaseException):
+            raise settlement
+        answers[number] = settlement
+    return [Settlement(Outcome.UNKNOWN) if answer is None else answer for answer in answers]
+
+
+def _refusal(store: Store, id: str) -> Outcome:
+    kept = store.shared.recall(id)  # `holding` has just read it
+    is_held = kept is not None and kept.life.state is MessageState.LEASED
+    return Outcome.TAKEN_OVER if is_held else Outcome.ALREADY_GONE
+
+
+async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int) -> Group:
+    if new is not None:
+        return store.group(new)
+    has_letter = not kept.life.is_foreign
+    if has_letter and attempt:  # perhaps it was refused because there is none any more
+        has_letter = await store.letter(kept.life.id) is not None
+    if not has_letter:
+        return store.group(kept, "delete")
+    generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
+    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **generation)
+
+
+# --- ack ------------------------------------------------------------------------------------------------
+
+
+async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
+    """Done: the life ends, then the message is deleted."""
+
+    async def after(old: Life, _new: Kept | None, _word: Ack) -> Settlement:
+        return await delete(store, old)
+
+    return await settle(store, batch, lambda _life, _word: None, after)
+
+
+async def delete(store: Store, life: Life) -> Settlement:
+    """Delete the message of a life that has ended, and say what is known of it."""
+    before = store.clock.monotonic()
+    unanswered = False
+    attempt = 0
+    while attempt < _DELETES:
+        attempt += 1
+        try:
+            await posting.remove(store, life.queue, life.message_id, life.receipt)
+        except Stale:
+            # Either an earlier try was carried out, or our receipt was not the latest: then it is shown once more, and
+            # the ledger knows that it is done.
+            outcome = Outcome.ALREADY_GONE if unanswered else Outcome.UNKNOWN
+            return Settlement(outcome, attempt, store.clock.monotonic() - before)
+        except BrokerUnavailable as error:
+            unanswered = unanswered or error.outcome_unknown
+            if attempt < _DELETES:
+                await asyncio.sleep(_FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311 - only to spread
+            continue
+        return Settlement(Outcome.DELETED, attempt, store.clock.monotonic() - before)
+    return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
+
+
+# --- back to the queue ----------------------------------------------------------------------------------
+
+
+async def nack(store: Store, batch: Sequence[Nack]) -> list[Settlement]:
+    """Failed: an attempt is counted, and it comes back after its delay."""
+
+    def change(life: Life, word: Nack) -> Kept:
+        new = waiting(store, life, word.delay_seconds)
+        new.attempts += 1
+        new.reason = word.reason
+        new.tell(Ending(store.clock.wall(), "failed", life.owner, word.reason))
+        return _kept(store, new)
+
+    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
+
+
+async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Settlement]:
+    """Not run: nothing is counted, and it comes back after its delay. A reason is kept."""
+
+    def change(life: Life, word: GiveBack) -> Kept:
+        new = waiting(store, life, word.delay_seconds)
+        if word.reason is not None:
+            new.reason = word.reason
+            new.tell(Ending(store.clock.wall(), "given_back", life.owner, word.reason))
+        return _kept(store, new)
+
+    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
+
+
+def waiting(store: Store, life: Life, delay_seconds: float = 0.0) -> Life:
+    """The life as it is when the message waits again. The fence stays, so that the next one is higher."""
+    is_late = delay_seconds > 0
+    return msgspec.structs.replace(
+        life,
+        state=MessageState.DELAYED if is_late else MessageState.READY,
+        due=store.timeline.now() + delay_seconds if is_late else None,
+        owner=None,
+        request_id="",
+        deadline=None,
+    )
+
+
+def _kept(store: Store, life: Life) -> Kept:
+    """With the version, and the large parts, of what was read."""
+    old = store.shared.recall(life.id) or Kept(life)
+    return Kept(life, old.etag, old.envelope, old.checkpoint)
+
+
+async def _show(store: Store, kept: Kept | None, delay_seconds: float) -> Settlement:
+    if kept is not None:
+        await show(store, kept, delay_seconds)
+    return Settlement(Outcome.RETURNED)
+
+
+async def show(store: Store, kept: Kept, delay_seconds: float = 0.0) -> None:
+    """Let the queue show a message that waits again. If that fails, it does so by itself when its lease ends."""
+    life = kept.life
+    try:
+        receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, delay_seconds)
+    except Stale:
+        logger.debug("the receipt of %s is old; it is shown when its lease ends", life.id)
+        return
+    except BrokerUnavailable as error:
+        logger.info("%s waits again, but is shown only when its lease ends: %s", life.id, error)
+        return
+    # Only here, not in the table: whoever does not know it receives the message as usual.
+    life.receipt = receipt
+    store.shared.remember(kept)
+    store.shared.returned[life.queue].append(life.id)
+    store.shared.stir(life.queue)
+
+
+# --- dead letters ---------------------------------------------------------------------------------------
+
+
+async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlement]:
+    """Given up: its bytes go to the poison queue, and stay in the table, from where it can be redriven."""
+
+    def change(life: Life, word: DeadLetter) -> Kept:
+        kept = _kept(store, dead(store, life, word.counted))
+        kept.envelope = word.lease.envelope
+        kept.life.reason = word.reason
+        kept.life.tell(Ending(store.clock.wall(), "dead", life.owner, word.reason))
+        return kept
+
+    async def after(old: Life, new: Kept | None, word: DeadLetter) -> Settlement:
+        if new is not None:
+            await move_to_poison(store, old, new, word.lease.envelope)
+        return Settlement(Outcome.DEAD)
+
+    return await settle(store, batch, change, after)
+
+
+def dead(store: Store, life: Life, counted: bool = False) -> Life:  # noqa: FBT001, FBT002 - a field of `DeadLetter`
+    """The life of a message that nobody will run."""
+    return msgspec.structs.replace(
+        waiting(store, life),
+        state=MessageState.DEAD,
+        attempts=life.attempts + counted,
+        finished_at=store.clock.wall(),
+        is_unput=True,
+    )
+
+
+async def move_to_poison(store: Store, old: Life, new: Kept, raw: bytes) -> None:
+    """Copy, note, delete. Whoever dies in between leaves a message that the next who receives it moves on."""
+    try:
+        await ghosts.bury(store, new, raw)
+        await posting.remove(store, old.queue, old.message_id, old.receipt)
+    except Stale:
+        logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id)
+    except StoreMissing as error:
+        logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", old.id, error)
+    except BrokerUnavailable as error:
+        logger.info("%s is dead; its message is moved on later: %s", old.id, error)

@@ -1,0 +1,41 @@
+"""The time of the account: what all who use it agree on.
+
+The service tells its time with every answer, to the second. Of many answers the latest bound is nearly exact: the time
+of the service is never before what it said, and never a second after it. Deadlines in the table are on this line, so
+the wall clocks of machines may be as wrong as they like. In virtual time the clock that is handed in is the line.
+"""
+
+from email.utils import parsedate_to_datetime
+
+from tenure.clock import Clock, SystemClock
+
+_SECOND = 1.0
+
+
+class Timeline:
+    """From our own monotonic clock to the time of the service."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start with our own wall clock, until the service said something."""
+        self._clock = clock
+        self.is_virtual = not isinstance(clock, SystemClock)
+        self._offset = 0.0 if self.is_virtual else clock.wall() - clock.monotonic()
+        self._heard = False
+
+    def now(self) -> float:
+        """Seconds, on the line that everybody shares."""
+        return self._clock.monotonic() + self._offset
+
+    def hear(self, date: str | None, asked: float) -> None:
+        """The service said `date` in an answer to what was asked at `asked` (monotonic)."""
+        if self.is_virtual or not date:
+            return
+        try:
+            told = parsedate_to_datetime(date).timestamp()
+        except ValueError:
+            return
+        # It was at least `told` when the answer came, and at most a second more when we asked.
+        least, most = told - self._clock.monotonic(), told + _SECOND - asked
+        if not self._heard:
+            self._offset, self._heard = least, True
+        self._offset = min(max(self._offset, least), max(most, least))

@@ -1,0 +1,107 @@
+"""Touching: the queue is asked to go on hiding, then the message's life gets its new deadline.
+
+The service gives a new receipt with every touch, and the old one is dead from then on. Whose reply was lost holds a
+receipt of which nobody knows; that lease is *uncertain*, not lost: the life still says whose it is. When its message is
+shown again, whoever receives it hides it for its holder, and notes the receipt, with which the holder goes on.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from tenure.adapters.azure import posting
+from tenure.adapters.azure.entry import Kept
+from tenure.adapters.azure.lending import TRIES, holding, is_held_under
+from tenure.adapters.azure.posting import Stale
+from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.traits import clamped_lease
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease, LeaseState
+
+
+async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
+    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+    before = store.clock.monotonic()
+    found = await holding(store, leases)
+    told = await store.each([partial(_renew, store, kept, lease) for kept, lease in zip(found, leases, strict=True)])
+    answers: list[Lease] = list(leases)
+    states: dict[int, LeaseState] = {}
+    for number, told_of in enumerate(told):
+        if isinstance(told_of, BaseException):
+            raise told_of
+        states[number] = told_of
+    open_ = [number for number, kept in enumerate(found) if kept is not None]
+    for _ in range(TRIES):
+        if not open_:
+            break
+        new = [_extended(store, kept, leases[number]) for number in open_ if (kept := found[number]) is not None]
+        saved = await store.save(new)
+        refused = [number for number, ok in zip(open_, saved, strict=True) if not ok]
+        for number, kept in zip(refused, await holding(store, [leases[n] for n in refused]), strict=True):
+            renewed = found[number]
+            if kept is None:
+                states[number] = LeaseState.LOST
+                await _undo(store, renewed)
+            elif renewed is not None:
+                kept.life.receipt, kept.life.message_id = renewed.life.receipt, renewed.life.message_id
+            found[number] = kept
+        open_ = [number for number in refused if found[number] is not None]
+    for number, lease in enumerate(leases):
+        until = before + clamped_lease(lease.seconds)
+        is_lost = states[number] is LeaseState.LOST
+        deadline = lease.deadline if is_lost else max(lease.deadline, until)
+        answers[number] = msgspec.structs.replace(lease, state=states[number], deadline=deadline)
+    return answers
+
+
+async def _renew(store: Store, kept: Kept | None, lease: Lease) -> LeaseState:
+    """Ask the queue to go on hiding; the receipt that it gives is in `kept` from then on."""
+    if kept is None:
+        return LeaseState.LOST
+    life = kept.life
+    seconds = clamped_lease(lease.seconds)
+    if life.deadline is not None and life.deadline >= store.timeline.now() + seconds:
+        return LeaseState.HELD  # hidden for longer than that
+    try:
+        life.receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, seconds)
+    except BrokerUnavailable as error:
+        if not error.outcome_unknown:
+            raise
+        return LeaseState.UNCERTAIN
+    except Stale:
+        return await _renew_anew(store, kept, lease, seconds)
+    return LeaseState.HELD
+
+
+async def _renew_anew(store: Store, kept: Kept, lease: Lease, seconds: float) -> LeaseState:
+    """Our receipt is old. Perhaps somebody who was shown the message has hidden it for us, and noted the new one."""
+    life, known = kept.life, await store.find(kept.life.id)
+    if known is None or not is_held_under(known.life, lease):
+        return LeaseState.HELD  # the life decides, in a moment
+    if known.life.receipt == life.receipt:
+        return LeaseState.UNCERTAIN
+    kept.etag, life.message_id, life.receipt = known.etag, known.life.message_id, known.life.receipt
+    try:
+        life.receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, seconds)
+    except Stale:
+        return LeaseState.UNCERTAIN
+    return LeaseState.HELD
+
+
+def _extended(store: Store, kept: Kept, lease: Lease) -> Kept:
+    life = kept.life
+    until = store.timeline.now() + clamped_lease(lease.seconds)
+    deadline = until if life.deadline is None else max(life.deadline, until)
+    return Kept(msgspec.structs.replace(life, deadline=deadline), kept.etag, kept.envelope, kept.checkpoint)
+
+
+async def _undo(store: Store, kept: Kept | None) -> None:
+    """The message is not ours any more, but we have hidden it: whoever waits for it need not wait."""
+    if kept is None:
+        return
+    life = kept.life
+    try:
+        await posting.hide(store, life.queue, life.message_id, life.receipt, 0.0)
+    except (Stale, BrokerUnavailable):
+        return  # then it is shown when the time that we asked for is over

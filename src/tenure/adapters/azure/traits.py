@@ -1,0 +1,36 @@
+"""What Azure Storage Queues can do, with a table beside them."""
+
+from tenure.broker import BrokerTraits
+
+#: The service hides a message for so long at most, at each touch.
+_WEEK = 7 * 86_400.0
+#: 64 KiB of text, of which base64 needs a third more.
+_BODY = 48 * 1024
+
+TRAITS = BrokerTraits(
+    min_lease_seconds=1.0,
+    max_lease_seconds=_WEEK,
+    max_hold_seconds=None,
+    body_limit=_BODY,
+    batch_limit=32,
+    # Longer ones are hidden again and again until they are due.
+    max_delay_seconds=None,
+    # Every act is compared with the message's row; a stale receipt is refused by the service, too.
+    receipts_fence=True,
+    settles_exactly_once=False,
+    keys_at_send=False,
+    unique_at_send=False,
+    lease_per_message=False,
+    priority_levels=1,
+    fairness=None,
+    native_expiry=False,
+    browsable=True,
+    depth_is_exact=False,
+    # Messages are put one by one, and side by side.
+    in_order=False,
+)
+
+
+def clamped_lease(seconds: float) -> float:
+    """A lease of `seconds`, within what the service grants."""
+    return min(max(seconds, TRAITS.min_lease_seconds), TRAITS.max_lease_seconds)

@@ -1,0 +1,166 @@
+"""A table in a file: rows of text that are changed only by whoever knows what they say.
+
+For brokers that keep no state themselves, where one machine is enough (`sqs://…?state=local`); messages that lie in
+SQLite do not use it. Time is the host's monotonic clock, from where the wall clock was at the first opening since the
+boot.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from tenure.adapters.sqlite.faults import translate
+from tenure.clock import Clock, SystemClock
+
+T = TypeVar("T")
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS tenure_row (
+  part TEXT NOT NULL, sort TEXT NOT NULL, text TEXT NOT NULL, forget REAL, PRIMARY KEY (part, sort)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tenure_row_forget ON tenure_row (forget) WHERE forget IS NOT NULL;
+"""
+_KEEP = -1.0
+_PATIENCE = 30.0
+
+
+class Place(NamedTuple):
+    """Where a row is."""
+
+    part: str
+    sort: str
+
+
+class Row(NamedTuple):
+    """One row as it was read."""
+
+    place: Any
+    text: str
+
+
+class Write(Protocol):
+    """What is to be changed; see the port of whoever uses the table."""
+
+    place: Any
+    text: str | None
+    expected: str | None
+    forget_at: float | None
+
+
+class LocalTable:
+    """Rows in a file of this machine."""
+
+    row_limit = 1 << 24
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        """Nothing is opened yet."""
+        self._path = path
+        self._clock = clock
+        self._offset = 0.0
+        self._thread: ThreadPoolExecutor | None = None
+        self._db: sqlite3.Connection | None = None
+
+    async def open(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "tenure-table")
+        await self._do(self._open)
+
+    async def close(self) -> None:
+        if self._thread is not None:
+            await self._do(self._close)
+            self._thread.shutdown()
+            self._thread = None
+
+    def now(self) -> float:
+        return self._clock.monotonic() + self._offset
+
+    async def get(self, places: Sequence[Any]) -> list[Row | None]:
+        def read(db: sqlite3.Connection) -> list[Row | None]:
+            found: list[Row | None] = []
+            for place in places:
+                row = db.execute("SELECT text FROM tenure_row WHERE part = ? AND sort = ?", tuple(place)).fetchone()
+                found.append(None if row is None else Row(place, row[0]))
+            return found
+
+        return await self._do(lambda: read(self._opened()))
+
+    async def write(self, batch: Sequence[Write]) -> list[bool]:
+        def write() -> list[bool]:
+            db = self._opened()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                answers = [_write(db, one) for one in batch]
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
+            return answers
+
+        return await self._do(write)
+
+    async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        beyond, order = ("<", "DESC") if backwards and after else (">", "DESC" if backwards else "ASC")
+        query = f"SELECT sort, text FROM tenure_row WHERE part = ? AND sort {beyond} ? ORDER BY sort {order} LIMIT ?"
+
+        def read() -> list[Row]:
+            rows = self._opened().execute(query, (part, after, limit)).fetchall()
+            return [Row(Place(part, sort), text) for sort, text in rows]
+
+        return await self._do(read)
+
+    async def _do(self, act: Callable[[], T]) -> T:
+        if self._thread is None:
+            msg = "not open"
+            raise RuntimeError(msg)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, act)
+        except sqlite3.Error as error:
+            raise translate(error, self._path) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is None:
+            msg = "not open"
+            raise RuntimeError(msg)
+        return self._db
+
+    def _open(self) -> None:
+        db = self._db = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.executescript(_SCHEMA)
+        db.execute("DELETE FROM tenure_row WHERE forget < ?", (self._clock.wall(),))
+        if isinstance(self._clock, SystemClock):
+            began = repr(self._clock.wall() - self._clock.monotonic())
+            boot = ("time", self._clock.boot_id())
+            db.execute("INSERT OR IGNORE INTO tenure_row VALUES (?, ?, ?, NULL)", (*boot, began))
+            row = db.execute("SELECT text FROM tenure_row WHERE part = ? AND sort = ?", boot).fetchone()
+            self._offset = float(row[0])
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _write(db: sqlite3.Connection, one: Write) -> bool:
+    part, sort = one.place
+    if one.text is None:
+        if one.expected is None:
+            db.execute("DELETE FROM tenure_row WHERE part = ? AND sort = ?", (part, sort))
+            return True
+        changed = db.execute(
+            "DELETE FROM tenure_row WHERE part = ? AND sort = ? AND text = ?", (part, sort, one.expected)
+        )
+        return changed.rowcount == 1
+    if one.expected is None:
+        forget = None if one.forget_at == _KEEP else one.forget_at
+        made = db.execute("INSERT OR IGNORE INTO tenure_row VALUES (?, ?, ?, ?)", (part, sort, one.text, forget))
+        return made.rowcount == 1
+    kept = one.forget_at == _KEEP
+    changed = db.execute(
+        "UPDATE tenure_row SET text = ?, forget = CASE WHEN ? THEN forget ELSE ? END "
+        "WHERE part = ? AND sort = ? AND text = ?",
+        (one.text, kept, None if kept else one.forget_at, part, sort, one.expected),
+    )
+    return changed.rowcount == 1

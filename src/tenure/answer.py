@@ -1,0 +1,192 @@
+"""What a cloud service's answer means: pure, for every client of AWS and Azure, sync or async.
+
+An error is read by what it carries (a status, a code, the name of its class), so no SDK is imported here, and the
+same table serves boto3, aiobotocore and both faces of the Azure SDK. Read by `standalone/`, and by any adapter
+whose service speaks in these codes; `retry.py` says how long to wait.
+
+A reply that never came is a thing of its own: the request may have been carried out (`outcome_unknown`). What is not
+known is worth another try.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from tenure.settlement import Outcome
+
+
+class AnswerKind(StrEnum):
+    """What to do about an answer."""
+
+    #: It may work the next time.
+    PASSING = "passing"
+    #: Likewise, but slower: we ask for too much.
+    THROTTLED = "throttled"
+    #: There is no such message, or none under our receipt.
+    GONE = "gone"
+    #: Our receipt is not the latest one.
+    TAKEN = "taken"
+    #: Somebody else was faster: a condition did not hold.
+    CONFLICT = "conflict"
+    #: The message has been held for as long as the service allows.
+    LIMIT = "limit"
+    #: It will be refused as often as it is asked: no permission, no queue, bad parameters.
+    REFUSED = "refused"
+
+
+#: These can pass.
+_TRY_AGAIN = frozenset({AnswerKind.PASSING, AnswerKind.THROTTLED})
+#: With these the lease is over.
+_LOST = frozenset({AnswerKind.GONE, AnswerKind.TAKEN})
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An error that a client raised, as far as we must know it."""
+
+    kind: AnswerKind
+    #: The service's own word; empty: there is none.
+    code: str
+    #: Of HTTP. None: no answer came.
+    status: int | None
+    #: The request may have been carried out, although it looks failed.
+    outcome_unknown: bool
+    #: For people.
+    text: str
+
+    @property
+    def is_worth_another_try(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.kind in _TRY_AGAIN
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it says that the message is not ours any more."""
+        return self.kind in _LOST
+
+
+_BY_CODE = {
+    kind: frozenset(codes.split())
+    for kind, codes in {
+        AnswerKind.GONE: "MessageNotFound",
+        AnswerKind.TAKEN: "PopReceiptMismatch ReceiptHandleIsInvalid InvalidReceiptHandle MessageNotInflight",
+        AnswerKind.CONFLICT: (
+            "ConditionalCheckFailed ConditionalCheckFailedException DuplicateItem DuplicateItemException"
+            " TransactionConflict TransactionConflictException PreconditionFailed ConditionalRequestConflict"
+            " ConditionNotMet BlobAlreadyExists EntityAlreadyExists UpdateConditionNotSatisfied"
+        ),
+        AnswerKind.THROTTLED: (
+            "Throttling ThrottlingError ThrottlingException ThrottledException RequestThrottled"
+            " RequestThrottledException KmsThrottled RequestLimitExceeded RequestLimitExceededException"
+            " TooManyRequestsException ProvisionedThroughputExceeded ProvisionedThroughputExceededException"
+            " BandwidthLimitExceeded PriorRequestNotComplete SlowDown OverLimit LimitExceededException ServerBusy"
+        ),
+        AnswerKind.REFUSED: (
+            "QueueDoesNotExist NonExistentQueue QueueNotFound QueueBeingDeleted QueueDisabled AccessDenied"
+            " AccessDeniedException AuthFailure ExpiredToken ExpiredTokenException InvalidClientTokenId"
+            " SignatureDoesNotMatch UnrecognizedClientException ResourceNotFoundException ContainerNotFound"
+        ),
+        AnswerKind.PASSING: "InternalError InternalFailure ServiceUnavailable RequestTimeout OperationTimedOut",
+    }.items()
+}  # fmt: skip
+
+#: SQS has one code for several mistakes; its sentence tells them apart.
+_BY_SENTENCE = (
+    ("beyond the limit", AnswerKind.LIMIT),
+    ("does not exist or is not available", AnswerKind.TAKEN),
+    ("receipt handle has expired", AnswerKind.TAKEN),
+    ("receipthandle is invalid", AnswerKind.TAKEN),
+)
+
+#: Errors of the clients themselves, by the name of a class: nothing was sent, and nothing will be.
+_NEVER_SENT = frozenset({
+    "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "ParamValidationError",
+    "NoRegionError", "ClientAuthenticationError", "CredentialUnavailableError", "BadArgument",
+})  # fmt: skip
+#: Nothing was sent this time.
+_NOT_REACHED = frozenset({
+    "EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "ServiceRequestTimeoutError",
+    "ConnectionRefusedError", "NewConnectionError", "ClientConnectorError", "gaierror",
+})  # fmt: skip
+
+_SERVER_ERROR = 500
+_TOO_MANY = 429
+_BUSY = 503
+_BY_STATUS = {
+    404: AnswerKind.REFUSED,  # by code it is known to be a message; else it is a queue, or the like
+    408: AnswerKind.PASSING,
+    409: AnswerKind.CONFLICT,
+    412: AnswerKind.CONFLICT,
+    _TOO_MANY: AnswerKind.THROTTLED,
+    _BUSY: AnswerKind.THROTTLED,
+}
+
+
+def read_answer(error: Exception) -> Answer:
+    """What an exception of a client means. One that nobody knows can pass, and its request may have taken effect."""
+    # The Azure SDK says ServiceRequestError also of a line that broke before the answer came; what it caught tells.
+    caught = getattr(error, "inner_exception", None)
+    names = {kind.__name__ for one in (error, caught) for kind in type(one).__mro__}
+    return read_refusal(*_code_and_status(error), str(error), names)
+
+
+def read_refusal(
+    code: str, status: int | None, text: str = "", names: set[str] | frozenset[str] = frozenset()
+) -> Answer:
+    """What a code and a status mean; an entry of a batch that failed has no exception of its own.
+
+    `names` are those of the exception's class and its bases, and of the exception it was made of.
+    """
+    kind = _kind(code, status, text, names)
+    was_carried_out = status is None or status >= _SERVER_ERROR
+    unknown = kind in _TRY_AGAIN and was_carried_out and not names & _NOT_REACHED and kind is not AnswerKind.THROTTLED
+    first_line = text.strip().partition("\n")[0]
+    return Answer(kind, code, status, unknown, first_line or code or "no answer")
+
+
+def _kind(code: str, status: int | None, text: str, names: set[str] | frozenset[str]) -> AnswerKind:
+    # "AWS.SimpleQueueService.NonExistentQueue", as older protocols have it.
+    short = code.rpartition(".")[2]
+    for kind, codes in _BY_CODE.items():
+        if short in codes:
+            return kind
+    if short.startswith("InvalidParameter"):
+        sentence = text.lower()
+        return next((kind for words, kind in _BY_SENTENCE if words in sentence), AnswerKind.REFUSED)
+    if names & _NEVER_SENT:
+        return AnswerKind.REFUSED
+    if status is None:
+        return AnswerKind.PASSING
+    return _BY_STATUS.get(status, AnswerKind.PASSING if status >= _SERVER_ERROR else AnswerKind.REFUSED)
+
+
+def _code_and_status(error: Any) -> tuple[str, int | None]:
+    """AWS's clients keep the answer as a dict, the Azure SDK as attributes."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        code = response.get("Error", {}).get("Code", "")
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        code = getattr(error, "error_code", None)
+        status = getattr(error, "status_code", None)
+    code = getattr(code, "value", code)  # a known code is an enum in the Azure SDK
+    return str(code or ""), status if isinstance(status, int) else None
+
+
+def outcome_of_delete(answer: Answer | None, *, after_lost_reply: bool, held: bool | None) -> Outcome:
+    """How a delete ended, by its last answer. None: the service accepted it.
+
+    `held`: whether our lease surely lasted until then, or surely not; None: nobody counted. It matters because a
+    service may accept the receipt of a lease that is over, and delete nothing.
+    """
+    if answer is None:
+        return Outcome.UNKNOWN if held is False else Outcome.DELETED
+    if held and (answer.kind is AnswerKind.GONE or (answer.is_lost and after_lost_reply)):
+        # While it was ours nobody else could take it: a request of ours has done it whose reply was lost. We need not
+        # have noticed, because some clients ask again by themselves when a connection breaks.
+        return Outcome.DELETED
+    if answer.kind is AnswerKind.GONE:
+        return Outcome.ALREADY_GONE
+    if answer.kind is AnswerKind.TAKEN and not after_lost_reply:
+        return Outcome.TAKEN_OVER
+    return Outcome.UNKNOWN

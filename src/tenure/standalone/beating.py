@@ -1,0 +1,172 @@
+"""The life of a heartbeat for one message, as steps; its faces are in `visibility_heartbeat.py`.
+
+It keeps the newest receipt, and stops by itself when the lease is lost or cannot be made longer. A beat that fails is
+tried again while the lease lasts. After that, a service that accepts the receipts of others' leases is not asked any
+more: the message may be somebody else's by now, and a beat would hide it from them.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tenure.answer import Answer, AnswerKind, read_answer
+from tenure.clock import Clock
+from tenure.errors import BadArgument, LeaseLost
+from tenure.standalone.queue import Queue
+from tenure.standalone.receipt import Receipt
+from tenure.standalone.steps import Pause, Steps
+from tenure.timing.beat import BeatPlan
+
+logger = logging.getLogger("tenure.standalone")
+
+_DEFAULT_SECONDS = 30.0
+
+
+class Beating:
+    """What is known of the lease on one message, and the steps that keep it."""
+
+    def __init__(  # noqa: PLR0913 - its face's settings
+        self,
+        queue: Queue,
+        message: Any,
+        clock: Clock,
+        *,
+        visibility_timeout: float | None,
+        extension_seconds: float | None,
+        heartbeat_interval: float | None,
+        max_hold_seconds: float | None,
+        received_at: float | None,
+        job_id: str | None,
+    ) -> None:
+        """Nothing is sent yet."""
+        self._queue = queue
+        self._clock = clock
+        extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
+        self._began = clock.monotonic() if received_at is None else received_at
+        limits = (queue.hold_limit_seconds, max_hold_seconds, self._seconds_to_expiry(message))
+        self._plan = BeatPlan.of(extension, heartbeat_interval, min(limit for limit in limits if limit is not None))
+        given = Receipt.of(message)
+        # Not told until when it lasts: the first beat comes at once, and from then on we know.
+        self.receipt = msgspec.structs.replace(given, deadline=self._began + (visibility_timeout or 0.0))
+        self._job = {"job_id": job_id or given.message_id, "message_id": given.message_id}
+        self._due = self._plan.next_due(self._began, self._deadline)
+        self.extension_count = 0
+        self.total_extended_seconds = 0.0
+        self.last_error: str | None = None
+        self.lost_because: str | None = None
+        self.is_at_limit = False
+        self.on_lost: Callable[[], object] | None = None
+
+    @property
+    def _deadline(self) -> float:
+        assert self.receipt.deadline is not None  # noqa: S101 - ours always has one
+        return self.receipt.deadline
+
+    def _seconds_to_expiry(self, message: Any) -> float | None:
+        """From the receive on. Azure does not hide a message until after its expiry, which comes with the message."""
+        expires = getattr(message, "expires_on", None)
+        if not isinstance(expires, datetime):
+            return None
+        return self._clock.monotonic() - self._began + expires.timestamp() - self._clock.wall()
+
+    def live(self) -> Steps[None]:
+        """Beat until told to stop, or until there is nothing to keep."""
+        self._tell_begin()
+        while self.lost_because is None and not self.is_at_limit:
+            if (yield Pause(max(0.0, self._due - self._clock.monotonic()))):
+                return
+            now = self._clock.monotonic()
+            seconds = self._plan.seconds_to_ask(now, self._began, self._deadline)
+            if self._is_over(now):
+                self._lose("it ended before a beat got through" + (f": {self.last_error}" if self.last_error else ""))
+            elif seconds:
+                yield from self._beat(now, seconds)
+            elif self._plan.is_at_limit(self._began, self._deadline):
+                self._end_at_limit("it has been held for as long as it may be")
+            else:
+                self._due = self._plan.next_due(now, self._deadline)
+
+    def _is_over(self, now: float) -> bool:
+        """Whether a beat could hide somebody else's message. Without any beat so far, nobody said when it ends."""
+        known = self._deadline > self._began
+        return not self._queue.receipts_fence and known and now >= self._deadline
+
+    def _beat(self, now: float, seconds: int) -> Steps[None]:
+        try:
+            newest = yield from self._queue.extend(self.receipt, seconds)
+        except BadArgument as error:
+            self.last_error = str(error)
+            self._lose(f"it cannot be renewed: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and tried again
+            self._miss(read_answer(error))
+        else:
+            self.receipt = msgspec.structs.replace(self.receipt, receipt=newest, deadline=now + seconds)
+            self._due = self._plan.next_due(now, self._deadline)
+            self.extension_count += 1
+            self.total_extended_seconds += seconds
+            self.last_error = None
+            self._log(logging.DEBUG, "heartbeat_extended", "the lease on %s lasts %d s more", seconds)
+
+    def _miss(self, answer: Answer) -> None:
+        self.last_error = answer.text
+        if answer.is_lost:
+            self._lose(answer.text)
+            return
+        if answer.kind is AnswerKind.LIMIT:
+            self._end_at_limit(answer.text)
+            return
+        self._due = self._plan.retry_due(self._clock.monotonic(), self._deadline)
+        self._log(logging.WARNING, "heartbeat_extension_failed", "a beat for %s failed: %s; trying again", answer.text)
+
+    def _lose(self, why: str) -> None:
+        self.lost_because = why
+        self._log(logging.ERROR, "heartbeat_lost", "the lease on %s is lost: %s", why)
+        if self.on_lost is not None:
+            self.on_lost()
+
+    def _end_at_limit(self, why: str) -> None:
+        self.is_at_limit = True
+        self.last_error = why
+        self._log(logging.WARNING, "heartbeat_limit", "the lease on %s is not renewed any more: %s", why)
+
+    def check(self) -> None:
+        """Raise `LeaseLost` if it is."""
+        if self.lost_because is not None:
+            msg = (
+                f"the lease on {self._job['job_id'] or 'the message'} is lost: {self.lost_because}. "
+                "Somebody else may be running it; do not delete it"
+            )
+            raise LeaseLost(msg)
+
+    def stats(self, *, is_running: bool) -> dict[str, Any]:
+        """For a log or a dashboard."""
+        return {
+            "extension_count": self.extension_count,
+            "total_extended_seconds": self.total_extended_seconds,
+            "is_running": is_running,
+            "last_error": self.last_error,
+            "is_lost": self.lost_because is not None,
+        }
+
+    def tell_end(self) -> None:
+        """Log how it was."""
+        self._log(logging.INFO, "heartbeat_stats", "the heartbeat of %s has ended", **self.stats(is_running=False))
+
+    def _tell_begin(self) -> None:
+        plan = self._plan
+        self._log(logging.DEBUG, "heartbeat_started", "a heartbeat for %s begins")
+        if not plan.forgives_a_missed_beat:
+            self._log(
+                logging.WARNING, "heartbeat_interval",
+                "the heartbeat of %s asks for %g s every %g s: one beat that never comes ends the lease; "
+                "beat at least every %g s",
+                plan.extension_seconds, plan.interval_seconds, plan.extension_seconds / 3,
+            )  # fmt: skip
+
+    def _log(self, level: int, event: str, sentence: str, *words: object, **more: object) -> None:
+        counts = {"extension_count": self.extension_count, "total_extended_seconds": self.total_extended_seconds}
+        extra = {"event_type": event, **self._job, **counts, "extension_seconds": self._plan.extension_seconds, **more}
+        logger.log(level, sentence, self._job["job_id"] or "the message", *words, extra=extra)

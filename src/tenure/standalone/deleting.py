@@ -1,0 +1,208 @@
+"""The steps of a delete, and the count of how deletes ended.
+
+The faces are `queue_message_handling.py` and `sync.py`.
+"""
+
+import logging
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tenure.answer import Answer, AnswerKind, outcome_of_delete, read_answer
+from tenure.clock import SYSTEM_CLOCK, Clock
+from tenure.errors import BadArgument
+from tenure.retry import RetryPolicy
+from tenure.settlement import Outcome
+from tenure.standalone.queue import Queue
+from tenure.standalone.receipt import Receipt
+from tenure.standalone.steps import Pause, Steps
+
+logger = logging.getLogger("tenure.standalone")
+
+DEFAULT_TRIES = 3
+DEFAULT_DELAY_SECONDS = 0.5
+_LONGEST_DELAY_SECONDS = 20.0
+#: So many failures are kept: the first ones, because they tell how it began.
+KEPT_FAILURES = 100
+_SHOWN_FAILURES = 5
+
+_WHY = {
+    Outcome.ALREADY_GONE: "it is not there under our receipt: it was deleted before, or somebody else holds it by now",
+    Outcome.TAKEN_OVER: "its lease is over and the message is not ours any more; nothing was changed",
+    Outcome.UNKNOWN: "it may come back; whoever receives it again must know that it was done",
+}
+
+
+class Deletion(msgspec.Struct, frozen=True):
+    """How a delete ended, and what it took."""
+
+    message_id: str
+    outcome: Outcome
+    attempts: int
+    seconds: float
+    #: None: it was deleted.
+    error: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the message was deleted, by us."""
+        return self.outcome is Outcome.DELETED
+
+
+def delete_steps(
+    queue: Queue,
+    message: Any,
+    max_retries: int,
+    retry_delay: float,
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+    draw: Callable[[], float] = random.random,
+) -> Steps[Deletion]:
+    """Delete, and try again what can pass."""
+    receipt = Receipt.of(message)
+    policy = RetryPolicy(max(1, max_retries), retry_delay, _LONGEST_DELAY_SECONDS)
+    began = clock.monotonic()
+    lost_reply = False
+    attempt = 0
+    answer: Answer | None
+    while True:
+        attempt += 1
+        held = _held(queue, receipt, clock.monotonic())
+        try:
+            yield from queue.delete(receipt)
+        except BadArgument:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and counted
+            answer = read_answer(error)
+        else:
+            answer = None
+        if answer is None or not answer.is_worth_another_try or policy.is_exhausted(attempt):
+            break
+        lost_reply = lost_reply or answer.outcome_unknown
+        pause = policy.delay_seconds(attempt, draw)
+        _log(
+            logging.WARNING,
+            "deletion of %s failed at attempt %d: %s; again in %.1f s",
+            receipt,
+            attempt,
+            answer.text,
+            pause,
+        )
+        yield Pause(pause)
+    outcome = outcome_of_delete(answer, after_lost_reply=lost_reply, held=held)
+    deletion = Deletion(
+        receipt.message_id, outcome, attempt, clock.monotonic() - began, _sentence(outcome, answer)
+    )  # fmt: skip
+    _tell(receipt, deletion)
+    return deletion
+
+
+def _held(queue: Queue, receipt: Receipt, now: float) -> bool | None:
+    """Whether the lease lasts. Where receipts fence, a service that accepts one says so itself."""
+    lasts = receipt.lasts(now)
+    return None if queue.receipts_fence and lasts is False else lasts
+
+
+def _sentence(outcome: Outcome, answer: Answer | None) -> str | None:
+    if outcome is Outcome.DELETED:
+        return None
+    if answer is None:
+        return f"{outcome}: accepted after the lease was over, which proves nothing; {_WHY[outcome]}"
+    if answer.kind is AnswerKind.REFUSED:
+        return f"{outcome}: the request was refused and will be again ({answer.text}); {_WHY[outcome]}"
+    return f"{outcome}: {answer.text}; {_WHY[outcome]}"
+
+
+def _tell(receipt: Receipt, deletion: Deletion) -> None:
+    if deletion.ok:
+        _log(logging.DEBUG, "deleted %s at attempt %d", receipt, deletion.attempts)
+    else:
+        _log(logging.ERROR, "%s was not deleted in %d attempts: %s", receipt, deletion.attempts, deletion.error)
+
+
+def _log(level: int, sentence: str, receipt: Receipt, *words: object) -> None:
+    name = receipt.message_id or "the message"
+    logger.log(level, sentence, name, *words, extra={"message_id": receipt.message_id})
+
+
+def verify_steps(queue: Queue, message_id: str, container_name: str) -> Steps[bool | None]:
+    """Look whether a message is gone."""
+    extra = {"message_id": message_id, "container": container_name}
+    try:
+        is_there = yield from queue.look(message_id)
+    except BadArgument:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a client raises: we did not see it
+        logger.warning("cannot look whether %s is gone: %s", message_id, error, extra=extra)
+        return None
+    if is_there:
+        logger.warning("%s is still in the queue although it was deleted", message_id, extra=extra)
+    return None if is_there is None else not is_there
+
+
+class DeletionCounts:
+    """How deletes ended, counted. Threads may share it."""
+
+    def __init__(self, container_name: str, *, kept_failures: int = KEPT_FAILURES) -> None:
+        """Of a service; the first `kept_failures` failures are kept with their reasons."""
+        self.container_name = container_name
+        self.total_deletions = 0
+        self.successful_deletions = 0
+        self.failed_deletions = 0
+        #: Deleted by the service's word, and a look did not show that it is gone.
+        self.unverified_deletions = 0
+        #: Failed before, and deleted when the message was seen again.
+        self.resolved_deletions = 0
+        #: Why, by message id: the first ones, those that were resolved later left out.
+        self.deletion_failures: dict[str, str] = {}
+        self._outcomes: Counter[Outcome] = Counter()
+        self._kept = kept_failures
+        self._lock = threading.Lock()
+
+    def track_steps(self, queue: Queue, message: Any, max_retries: int, *, verify: bool) -> Steps[bool]:
+        """Delete, count, and look if asked to."""
+        deletion = yield from delete_steps(queue, message, max_retries, DEFAULT_DELAY_SECONDS)
+        self._count(deletion)
+        if verify and deletion.ok:
+            is_gone = yield from verify_steps(queue, deletion.message_id, self.container_name)
+            if not is_gone:
+                with self._lock:
+                    self.unverified_deletions += 1
+        return deletion.ok
+
+    def _count(self, deletion: Deletion) -> None:
+        with self._lock:
+            self.total_deletions += 1
+            self._outcomes[deletion.outcome] += 1
+            if deletion.ok:
+                self.successful_deletions += 1
+                if self.deletion_failures.pop(deletion.message_id, None) is not None:
+                    self.resolved_deletions += 1
+                return
+            self.failed_deletions += 1
+            if len(self.deletion_failures) < self._kept:
+                self.deletion_failures.setdefault(deletion.message_id, str(deletion.error))
+
+    def get_stats(self) -> dict[str, Any]:
+        """The counts. The rate is None before anything was deleted: there is none."""
+        with self._lock:
+            total = self.total_deletions
+            return {
+                "container": self.container_name,
+                "total_deletions": total,
+                "successful": self.successful_deletions,
+                "failed": self.failed_deletions,
+                "unverified": self.unverified_deletions,
+                "resolved": self.resolved_deletions,
+                "success_rate_percent": 100.0 * self.successful_deletions / total if total else None,
+                "outcomes": {outcome.value: count for outcome, count in sorted(self._outcomes.items())},
+                "first_failures": list(self.deletion_failures.items())[:_SHOWN_FAILURES],
+            }
+
+    def log_stats(self) -> None:
+        """Log the counts."""
+        logger.info("message deletion statistics", extra=self.get_stats())

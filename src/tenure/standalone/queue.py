@@ -1,0 +1,126 @@
+"""A queue behind a bare client of the user's: the few requests that are made of it, as steps.
+
+`SqsQueue` for a client of boto3 or aiobotocore, `StorageQueue` for a `QueueClient` of the Azure SDK, sync or async.
+What the two services do differently stands here and nowhere else in this package.
+"""
+
+import math
+from typing import Any, Protocol
+
+from tenure.errors import BadArgument
+from tenure.standalone.receipt import Receipt
+from tenure.standalone.steps import Call, Steps, is_async
+
+_PEEK_LIMIT = 32
+
+
+class Queue(Protocol):
+    """What is asked of either service."""
+
+    #: Longest time one delivery may be held, however often it is renewed.
+    hold_limit_seconds: float
+    #: A receipt of a lease that is over can do no harm.
+    receipts_fence: bool
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its client is awaited."""
+        ...
+
+    def delete(self, receipt: Receipt) -> Steps[None]:
+        """Delete the message; raises what the client raises."""
+        ...
+
+    def extend(self, receipt: Receipt, seconds: int) -> Steps[str]:
+        """Hide the message for `seconds` from now. Answers with the receipt that is good from now on."""
+        ...
+
+    def look(self, message_id: str) -> Steps[bool | None]:
+        """Whether the message is in the queue. None: that cannot be known."""
+        ...
+
+
+class SqsQueue:
+    """A queue of Amazon SQS."""
+
+    hold_limit_seconds = 43_200.0
+    receipts_fence = False
+
+    def __init__(self, client: Any, queue_url: str) -> None:
+        """A client of the service `sqs`, and the queue's URL."""
+        self._client = client
+        self._url = queue_url
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its client is awaited."""
+        return is_async(self._client.delete_message)
+
+    def delete(self, receipt: Receipt) -> Steps[None]:
+        """Delete the message."""
+        yield Call(self._client.delete_message, QueueUrl=self._url, ReceiptHandle=receipt.receipt)
+
+    def extend(self, receipt: Receipt, seconds: int) -> Steps[str]:
+        """The receipt stays the same."""
+        yield Call(
+            self._client.change_message_visibility,
+            QueueUrl=self._url, ReceiptHandle=receipt.receipt, VisibilityTimeout=seconds,
+        )  # fmt: skip
+        return receipt.receipt
+
+    def look(self, message_id: str) -> Steps[bool | None]:
+        """SQS cannot be looked into: to receive a message counts as a delivery, and its numbers are guesses."""
+        del message_id
+        yield from ()  # a generator, as the others are
+        return None
+
+
+class StorageQueue:
+    """A queue of Azure Storage."""
+
+    hold_limit_seconds = math.inf
+    receipts_fence = True
+
+    def __init__(self, client: Any) -> None:
+        """A `QueueClient`."""
+        self._client = client
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its client is awaited."""
+        return is_async(self._client.delete_message)
+
+    def delete(self, receipt: Receipt) -> Steps[None]:
+        """Delete the message."""
+        yield Call(self._client.delete_message, receipt.message_id, receipt.receipt)
+
+    def extend(self, receipt: Receipt, seconds: int) -> Steps[str]:
+        """Each call makes a new receipt; the old one is dead.
+
+        By id, not by message: that would send the body again. And never without the seconds: that would show the
+        message to everybody at once.
+        """
+        answer = yield Call(
+            self._client.update_message, receipt.message_id, receipt.receipt, visibility_timeout=seconds
+        )  # fmt: skip
+        return str(answer.pop_receipt)
+
+    def look(self, message_id: str) -> Steps[bool | None]:
+        """A look shows the first 32 messages that nobody holds. Of one that is not among them nothing is known ...
+
+        ... unless the queue is empty: its count is never lower than what is there.
+        """
+        shown = yield Call(self._client.peek_messages, max_messages=_PEEK_LIMIT)
+        if any(message.id == message_id for message in shown):
+            return True
+        properties = yield Call(self._client.get_queue_properties)
+        return False if properties.approximate_message_count == 0 else None
+
+
+def queue_of(client: Any, queue_url: str | None = None) -> Queue:
+    """The queue of a client: with a URL it is one of SQS."""
+    if queue_url is not None:
+        return SqsQueue(client, queue_url)
+    if any(kind.__module__.startswith(("botocore", "aiobotocore")) for kind in type(client).__mro__):
+        raise BadArgument("a client of SQS does not know its queue: pass queue_url=; nothing was done")
+    return StorageQueue(client)

@@ -1,0 +1,97 @@
+"""Deleting a message so that it is known how that ended.
+
+`delete_message_with_retry` tries again what can pass, with growing, jittered pauses, and gives up at once on what
+cannot: no permission, no such message, a receipt that is not the latest one. `delete_message` tells more: one of the
+four words for the end of a delete. `MessageDeletionTracker` counts them.
+
+These are the async faces, for an async client, or a sync one, which is then called in a thread. The same names without
+`await` are in `tenure.standalone.sync`.
+"""
+
+from typing import Any
+
+from tenure.standalone.deleting import (
+    DEFAULT_DELAY_SECONDS,
+    DEFAULT_TRIES,
+    Deletion,
+    DeletionCounts,
+    delete_steps,
+    verify_steps,
+)
+from tenure.standalone.queue import queue_of
+from tenure.standalone.receipt import Receipt
+from tenure.standalone.steps import run_async
+
+__all__ = [
+    "Deletion",
+    "MessageDeletionTracker",
+    "delete_message",
+    "delete_message_with_retry",
+    "delete_queue_message_safe",
+    "verify_message_deletion",
+]
+
+
+async def delete_message(
+    queue_client: Any,
+    message: Any,
+    max_retries: int = DEFAULT_TRIES,
+    retry_delay: float = DEFAULT_DELAY_SECONDS,
+    *,
+    queue_url: str | None = None,
+) -> Deletion:
+    """Delete a message, and tell how that ended. Raises nothing that the client raises.
+
+    `message` is one as it was received, or the receipt that a heartbeat handed over. `queue_url` is for clients of SQS.
+    """
+    return await run_async(delete_steps(queue_of(queue_client, queue_url), message, max_retries, retry_delay))
+
+
+async def delete_message_with_retry(
+    queue_client: Any,
+    message: Any,
+    max_retries: int = DEFAULT_TRIES,
+    retry_delay: float = DEFAULT_DELAY_SECONDS,
+    *,
+    queue_url: str | None = None,
+) -> tuple[bool, str | None]:
+    """Whether the message was deleted, and if not, why: (True, None) or (False, sentence)."""
+    deletion = await delete_message(queue_client, message, max_retries, retry_delay, queue_url=queue_url)
+    return deletion.ok, deletion.error
+
+
+async def delete_queue_message_safe(
+    queue_client: Any,
+    message_id: str,
+    pop_receipt: str,
+    max_retries: int = DEFAULT_TRIES,
+    *,
+    queue_url: str | None = None,
+) -> tuple[bool, str | None]:
+    """As `delete_message_with_retry`, by id and receipt."""
+    return await delete_message_with_retry(
+        queue_client, Receipt(message_id, pop_receipt), max_retries, queue_url=queue_url
+    )  # fmt: skip
+
+
+async def verify_message_deletion(
+    queue_client: Any, message_id: str, container_name: str = "", *, queue_url: str | None = None
+) -> bool | None:
+    """True: it is gone. False: it is there. None: that cannot be known, as always on SQS and mostly on a busy queue."""
+    return await run_async(verify_steps(queue_of(queue_client, queue_url), message_id, container_name))
+
+
+class MessageDeletionTracker(DeletionCounts):
+    """Deletes messages, and keeps count of how that ended."""
+
+    async def delete_and_track(
+        self,
+        queue_client: Any,
+        message: Any,
+        max_retries: int = DEFAULT_TRIES,
+        *,
+        queue_url: str | None = None,
+        verify: bool = False,
+    ) -> bool:
+        """Whether the message was deleted. `verify` looks whether it is gone, at two more calls on Azure."""
+        return await run_async(self.track_steps(queue_of(queue_client, queue_url), message, max_retries, verify=verify))

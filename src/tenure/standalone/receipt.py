@@ -1,0 +1,51 @@
+"""A receipt: what a service wants to see when a message that it lent is renewed or deleted.
+
+Read from a message as any client hands it out. The heartbeat gives a newer one (`VisibilityHeartbeat.receipt`), which
+also knows until when the lease lasts.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tenure.errors import BadArgument
+
+#: The names of a message's id and receipt: boto3's dicts, plain dicts; objects of the Azure SDK, of boto3's resources.
+_KEYS = (("MessageId", "ReceiptHandle"), ("id", "pop_receipt"))
+_ATTRIBUTES = (("id", "pop_receipt"), ("message_id", "receipt_handle"))
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """The right to say something about a message."""
+
+    message_id: str
+    receipt: str
+    #: When the lease ends, on this host's monotonic clock. None: nobody counted.
+    deadline: float | None = None
+
+    @classmethod
+    def of(cls, message: Any) -> "Receipt":
+        """Of a message, or of a bare receipt handle."""
+        if isinstance(message, cls):
+            return message
+        if isinstance(message, str) and message:
+            return cls("", message)
+        for names in _KEYS if isinstance(message, Mapping) else _ATTRIBUTES:
+            found = [
+                message.get(name) if isinstance(message, Mapping) else getattr(message, name, None) for name in names
+            ]
+            if found[1]:
+                return cls(str(found[0] or ""), str(found[1]))
+        msg = f"{_kind(message)} has no receipt: pass a message as it was received; nothing was done with it"
+        raise BadArgument(msg)
+
+    def lasts(self, now: float) -> bool | None:
+        """Whether the lease is not over at `now`. None: nobody counted."""
+        return None if self.deadline is None else now < self.deadline
+
+
+def _kind(message: object) -> str:
+    if isinstance(message, Mapping):
+        return f"a message with the keys {sorted(map(str, message))}"
+    return f"a {type(message).__name__}"

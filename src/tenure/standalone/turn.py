@@ -1,0 +1,66 @@
+"""What is remembered of a message, and whose turn it is. Made and read by `deduplicating.py`."""
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from tenure.clock import SYSTEM_CLOCK
+
+#: How long a process remembers by itself.
+CACHE_SECONDS = 3600.0
+
+
+class DeduplicationRecord(msgspec.Struct, frozen=True):
+    """What is remembered of a message."""
+
+    message_id: str
+    correlation_id: str
+    #: Unix seconds: when it was done, or claimed.
+    timestamp: float
+    ttl_seconds: float = CACHE_SECONDS
+    payload_hash: str | None = None
+    status: Literal["processed", "running"] = "processed"
+    #: Of a claim: whose it is.
+    token: str = ""
+    container: str = ""
+
+    def is_expired(self, now: float | None = None) -> bool:
+        """Whether its time is over, by now or by a moment in Unix seconds."""
+        return (SYSTEM_CLOCK.wall() if now is None else now) - self.timestamp > self.ttl_seconds
+
+
+class TurnState(StrEnum):
+    """Whose turn it is."""
+
+    #: Ours: nobody has done it, nobody else does it.
+    FIRST = "first"
+    #: Somebody else's, right now.
+    RUNNING = "running"
+    #: It was done.
+    DONE = "done"
+
+
+class Turn:
+    """What `once` says about a message."""
+
+    def __init__(self, state: TurnState, record: DeduplicationRecord, tag: str | None = None) -> None:
+        """`record` is ours where it is our turn, else the one that stands in the way."""
+        self.state = state
+        self.record = record
+        self._tag = tag
+
+    @property
+    def is_first(self) -> bool:
+        """Do it."""
+        return self.state is TurnState.FIRST
+
+    @property
+    def is_done(self) -> bool:
+        """It was done: delete the message."""
+        return self.state is TurnState.DONE
+
+    @property
+    def is_running(self) -> bool:
+        """Somebody else does it: leave the message, it comes back."""
+        return self.state is TurnState.RUNNING

@@ -1,0 +1,123 @@
+"""How long to hide a message that nobody renews: from profiles, or better from what was measured.
+
+A timeout that is too short lets a message run twice; one that is too long only makes the message of a crashed worker
+wait. With a `VisibilityHeartbeat` neither happens at a timeout of 30 s, however long the work takes. The arithmetic is
+in `tenure.timing`.
+"""
+
+import functools
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tenure.timing.margin import (
+    FLOOR_SECONDS,
+    SAFETY_BUFFER,
+    TimeoutRisk,
+    advised_lease_seconds,
+    lease_seconds_for,
+    risk_of,
+    slowest_usual,
+    utilization,
+)
+from tenure.timing.profile import PROFILES, estimate_for_size
+
+logger = logging.getLogger("tenure.standalone")
+
+#: Azure's; SQS hides a message for `SQS_CEILING_SECONDS` at most.
+CEILING_SECONDS = 7 * 86_400.0
+SQS_CEILING_SECONDS = 43_200.0
+SAFETY_BUFFER_PERCENT = SAFETY_BUFFER
+
+#: Seconds, by service: yours may be added, and these changed.
+PROCESSING_TIME_ESTIMATES: dict[str, dict[str, float]] = {
+    name: {"min": profile.p1, "average": profile.typical, "p95": profile.p95, "max": profile.worst}
+    for name, profile in PROFILES.items()
+}
+
+_UNKNOWN = "no estimate and no measured duration for %r: the timeout is the default of %g s"
+
+
+def calculate_visibility_timeout(
+    container_name: str,
+    use_max: bool = False,  # noqa: FBT001, FBT002 - callers pass it by position
+    custom_duration_ms: float | None = None,
+    *,
+    floor_seconds: float = FLOOR_SECONDS,
+    ceiling_seconds: float = CEILING_SECONDS,
+) -> int:
+    """Seconds to hide a message: × 1.75, rounded up to the next 30 s, between floor and ceiling.
+
+    A measured duration wins over an estimate, also for a name that has none. A name without either gets the floor, and
+    a warning is logged.
+    """
+    base = _base_seconds(container_name, custom_duration_ms, use_max=use_max)
+    if base is None:
+        logger.warning(_UNKNOWN, container_name, floor_seconds, extra={"container": container_name})
+        return math.ceil(floor_seconds)
+    return math.ceil(lease_seconds_for(base, floor=floor_seconds, ceiling=ceiling_seconds))
+
+
+def _base_seconds(container_name: str, custom_duration_ms: float | None, *, use_max: bool) -> float | None:
+    if custom_duration_ms is not None:
+        return custom_duration_ms / 1000.0
+    estimates = PROCESSING_TIME_ESTIMATES.get(container_name)
+    return None if estimates is None else estimates["max" if use_max else "average"]
+
+
+def validate_visibility_timeout(timeout_seconds: float, processing_time_ms: float) -> bool:
+    """Whether the timeout is long enough. From 80 % of it on it is not, and a warning says what to use instead."""
+    seconds = processing_time_ms / 1000.0
+    if risk_of(timeout_seconds, seconds) is TimeoutRisk.OK:
+        return True
+    logger.warning(
+        "a run took %.1f %% of its visibility timeout of %g s; the message may come back while it is processed: %s",
+        100.0 * utilization(timeout_seconds, seconds), timeout_seconds, _advice(timeout_seconds, seconds),
+    )  # fmt: skip
+    return False
+
+
+def _advice(timeout_seconds: float, seconds: float) -> str:
+    advised = advised_lease_seconds(timeout_seconds, seconds)
+    return f"raise it to {advised:g} s" if advised > timeout_seconds else "raise it, or renew it by a heartbeat"
+
+
+def get_recommended_timeout(
+    container_name: str,
+    processing_times_ms: Sequence[float] | None = None,
+    *,
+    floor_seconds: float = FLOOR_SECONDS,
+    ceiling_seconds: float = CEILING_SECONDS,
+) -> dict[str, Any]:
+    """The timeout to use, and why.
+
+    Of measured times the one that 99 of 100 runs stay within is the base: far more would outlive a mean.
+    """
+    calculate = functools.partial(
+        calculate_visibility_timeout, container_name, floor_seconds=floor_seconds, ceiling_seconds=ceiling_seconds
+    )
+    estimates = PROCESSING_TIME_ESTIMATES.get(container_name)
+    times = f"× {1 + SAFETY_BUFFER:g}"
+    if processing_times_ms:
+        slowest = slowest_usual(processing_times_ms)
+        recommended = calculate(custom_duration_ms=slowest)
+        reasoning = f"q99 {slowest / 1000:.1f} s of {len(processing_times_ms)} measured operations {times}"
+    else:
+        recommended = calculate()
+        reasoning = (
+            f"typical {estimates['average']:g} s {times}, by an estimate (worst {estimates['max']:g} s)"
+            if estimates is not None
+            else f"no estimate and no measured duration for {container_name!r}: the default"
+        )
+    return {
+        "container": container_name,
+        "recommended_timeout_seconds": recommended,
+        "reasoning": reasoning,
+        "safety_buffer_percent": SAFETY_BUFFER * 100,
+    }
+
+
+def estimate_processing_seconds(size_bytes: float) -> float:
+    """Seconds that a file of that size takes, by `SIZE_ESTIMATES`."""
+    return estimate_for_size(size_bytes).seconds

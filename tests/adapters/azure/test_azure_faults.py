@@ -1,0 +1,251 @@
+"""Calls that go wrong on the way to the service and back, and how each must end."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.conformance.azure_harness import AzureHarness
+from tests.servers.azure import shared_azure
+from tests.servers.proxy_http import Call, HttpProxy
+
+from tenure.adapters import azure
+from tenure.adapters.azure.naming import POISON
+from tenure.adapters.azure.text import read
+from tenure.broker import Sent
+from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
+from tenure.envelope import decode
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease, LeaseState
+from tenure.message import MessageState, Outgoing
+from tenure.settlement import Ack, DeadLetter, Nack, Outcome
+from tenure.testing.harness import BROKEN, QUEUE
+
+
+class ProxiedHarness(AzureHarness):
+    """Azurite behind two proxies."""
+
+    def __init__(self, queue: HttpProxy, table: HttpProxy) -> None:
+        """Everything passes at first."""
+        super().__init__()
+        url = self._server.url(f"t{os.urandom(6).hex()}", queue=queue.port, table=table.port)
+        self._options = azure.read_options(url, urlsplit(url), {})
+        self.queue, self.table = queue, table
+
+    async def shown(self, ending: str = "") -> list[bytes]:
+        """What the queue shows, by its bytes."""
+        client = self._store.queue(QUEUE, ending)
+        found: Any = await self._store.call("looking", lambda: client.peek_messages(max_messages=32))
+        return [read(one.content) for one in found]
+
+    async def claimed(self, lease: Lease) -> Any:
+        """What the ledger says to the holder."""
+        message = decode(lease.envelope)
+        request = ClaimRequest(Scope.of(message), message.id, lease.owner, 30.0, digest(message))
+        (answer,) = await self.state.ledger.claim([request])
+        return answer
+
+
+@pytest.fixture
+def queue_proxy() -> Iterator[HttpProxy]:
+    """Before the queues."""
+    with HttpProxy(shared_azure().ports["queue"]) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def table_proxy() -> Iterator[HttpProxy]:
+    """Before the table."""
+    with HttpProxy(shared_azure().ports["table"]) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def harness(queue_proxy: HttpProxy, table_proxy: HttpProxy) -> ProxiedHarness:
+    """In virtual time."""
+    return ProxiedHarness(queue_proxy, table_proxy)
+
+
+def _is(method: str, *words: str) -> Any:
+    def matches(call: Call) -> bool:
+        return call.method == method and all(word in call.path for word in words)
+
+    return matches
+
+
+#: Receive, peek, delete and touch, as the service's paths tell them apart.
+RECEIVE = _is("GET", "/messages?", "visibilitytimeout")
+DELETE = _is("DELETE", "/messages/")
+TOUCH = _is("PUT", "/messages/")
+PUT = _is("POST", "/messages")
+CHANGE = _is("POST", "batch")
+
+
+async def test_the_lost_reply_to_a_delete_is_found_out(harness: ProxiedHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    fresh = await harness.claimed(lease)
+    assert isinstance(fresh, Fresh)
+    assert await harness.state.ledger.seal([Seal(fresh.token, b"1")]) == [True]
+    harness.queue.rule(DELETE, harness.queue.drop_reply, times=1)
+    (settlement,) = await harness.broker.ack([Ack(lease, b"1")])
+    assert (settlement.outcome, settlement.attempts) == (Outcome.ALREADY_GONE, 2)
+    await harness.lapse()
+    assert await harness.lease_all(harness.stranger()) == []
+    assert (await harness.record(lease.id)).state == MessageState.COMPLETED
+
+
+async def test_the_lost_reply_to_a_touch_makes_the_lease_uncertain_and_the_work_is_done_once(
+    harness: ProxiedHarness,
+) -> None:
+    lease = await harness.leased(harness.stranger())
+    fresh = await harness.claimed(lease)
+    await harness.advance(5.0)
+    harness.queue.rule(TOUCH, harness.queue.drop_reply, times=1)
+    (touched,) = await harness.broker.touch([lease])
+    assert touched.state == LeaseState.UNCERTAIN
+    assert await harness.state.ledger.seal([Seal(fresh.token, b"1")]) == [True]
+    (settlement,) = await harness.broker.ack([Ack(touched, b"1")])
+    # Our receipt is dead, so the message is still there. It is shown once more, and only deleted.
+    assert settlement.outcome == Outcome.UNKNOWN
+    await harness.advance(harness.lease_seconds + 1)
+    again = await harness.lease_one(harness.stranger())
+    assert again.id == lease.id
+    assert await harness.claimed(again) == Done(b"1")
+    (settlement,) = await harness.broker.ack([Ack(again, b"1")])
+    assert settlement.outcome == Outcome.DELETED
+    await harness.lapse()
+    assert await harness.lease_all(harness.stranger()) == []
+
+
+async def test_an_uncertain_lease_is_kept_though_the_queue_shows_its_message(harness: ProxiedHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    await harness.advance(5.0)
+    harness.queue.rule(TOUCH, harness.queue.drop_reply, times=1)
+    (lease,) = await harness.broker.touch([lease])
+    for _ in range(8):
+        await harness.advance(harness.lease_seconds / 3)
+        (lease,) = await harness.broker.touch([lease])
+        assert lease.state != LeaseState.LOST
+        # Whoever is shown the message hides it for its holder, who gets its receipt by that.
+        assert await harness.lease(harness.stranger()) == []
+    assert lease.state == LeaseState.HELD
+    (settlement,) = await harness.broker.ack([Ack(lease)])
+    assert settlement.outcome == Outcome.DELETED
+
+
+async def test_what_a_receive_hid_whose_reply_was_lost_comes_back_after_one_lease_uncounted(
+    harness: ProxiedHarness,
+) -> None:
+    message = await harness.put()
+    await harness.sweep()
+    harness.queue.rule(RECEIVE, harness.queue.drop_reply, times=1)
+    request = harness.request(harness.stranger())
+    with pytest.raises(BrokerUnavailable) as caught:
+        await harness.broker.lease(request)
+    assert caught.value.outcome_unknown
+    assert await harness.broker.held(request.owner, request.request_id) == []
+    assert await harness.lease(harness.stranger()) == []
+    await harness.lapse()
+    lease = await harness.lease_one(harness.stranger())
+    assert (lease.id, lease.counters.attempts, lease.counters.lost) == (message.id, 0, 0)
+
+
+async def test_what_was_entered_though_the_reply_was_lost_is_found_by_its_request(harness: ProxiedHarness) -> None:
+    messages = await harness.put_many(3)
+    await harness.sweep()
+    harness.table.rule(CHANGE, harness.table.drop_reply, times=1)
+    request = harness.request(harness.stranger(), 3)
+    with pytest.raises(BrokerUnavailable) as caught:
+        await harness.broker.lease(request)
+    assert caught.value.outcome_unknown
+    leases = await harness.broker.held(request.owner, request.request_id)
+    assert sorted(lease.id for lease in leases) == [message.id for message in messages]
+    assert {one.outcome for one in await harness.broker.ack([Ack(lease) for lease in leases])} == {Outcome.DELETED}
+
+
+async def test_a_send_repeated_after_a_lost_reply_is_run_once(harness: ProxiedHarness) -> None:
+    message = harness.message()
+    assert await harness.lease_all(harness.stranger()) == []  # the queue is there now
+    harness.queue.rule(PUT, harness.queue.drop_reply, times=1)
+    with pytest.raises(BrokerUnavailable):
+        await harness.broker.send([Outgoing(message)])
+    assert await harness.broker.send([Outgoing(message)]) == [Sent(message.id, duplicate=True)]
+    assert len(await harness.shown()) == 2
+    lease = await harness.lease_one(harness.stranger())
+    assert await harness.lease_all(harness.stranger()) == []
+    (settlement,) = await harness.broker.ack([Ack(lease)])
+    assert settlement.outcome == Outcome.DELETED
+    await harness.lapse()
+    assert await harness.shown() == []
+
+
+async def test_a_send_that_never_reached_the_queue_is_made_good_by_its_repeat(harness: ProxiedHarness) -> None:
+    message = harness.message()
+    harness.queue.rule(PUT, harness.queue.cut, times=1)
+    with pytest.raises(BrokerUnavailable):
+        await harness.broker.send([Outgoing(message)])
+    assert await harness.lease_all(harness.stranger()) == []
+    await harness.broker.send([Outgoing(message)])
+    assert (await harness.lease_one(harness.stranger())).id == message.id
+
+
+async def test_throttled_calls_change_nothing_and_say_so(harness: ProxiedHarness) -> None:
+    message = await harness.put()
+    await harness.sweep()
+    for status in (503, 429):
+        harness.queue.rule(RECEIVE, harness.queue.answer(status), times=1)
+        with pytest.raises(BrokerUnavailable) as caught:
+            await harness.lease(harness.stranger())
+        assert not caught.value.outcome_unknown
+    harness.queue.rule(RECEIVE, harness.queue.answer(500), times=1)
+    with pytest.raises(BrokerUnavailable) as caught:
+        await harness.lease(harness.stranger())
+    assert caught.value.outcome_unknown
+    assert (await harness.lease_one(harness.stranger())).id == message.id
+
+
+async def test_a_delete_is_tried_again_while_the_service_is_busy(harness: ProxiedHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    harness.queue.rule(DELETE, harness.queue.answer(503), times=2)
+    (settlement,) = await harness.broker.ack([Ack(lease)])
+    assert (settlement.outcome, settlement.attempts) == (Outcome.DELETED, 3)
+
+
+async def test_a_dead_letter_that_did_not_reach_the_poison_queue_is_brought_there_by_a_sweep(
+    harness: ProxiedHarness,
+) -> None:
+    lease = await harness.leased(harness.stranger())
+    harness.queue.rule(_is("POST", f"{POISON}/messages"), harness.queue.cut, times=1)
+    (settlement,) = await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    assert settlement.outcome == Outcome.DEAD
+    await harness.lapse()
+    assert await harness.shown(POISON) == [lease.envelope]
+    # And what is still in its own queue is taken from there by the next who is shown it.
+    assert await harness.lease_all(harness.stranger()) == []
+    await harness.lapse()
+    assert await harness.shown() == []
+    assert await harness.broker.redrive([lease.id]) == [lease.id]
+    assert await harness.shown(POISON) == []
+
+
+async def test_a_redrive_that_was_cut_off_is_finished_by_a_sweep(harness: ProxiedHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    harness.queue.rule(PUT, harness.queue.cut, times=1)
+    with pytest.raises(BrokerUnavailable):
+        await harness.broker.redrive([lease.id])
+    assert (await harness.record(lease.id)).state == MessageState.READY
+    await harness.sweep()
+    again = await harness.lease_one(harness.stranger())
+    assert (again.id, decode(again.envelope).generation) == (lease.id, 1)
+
+
+async def test_a_nack_whose_message_cannot_be_shown_comes_back_when_its_lease_ends(harness: ProxiedHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    harness.queue.rule(TOUCH, harness.queue.cut, times=1)
+    (settlement,) = await harness.broker.nack([Nack(lease, 0.0, BROKEN)])
+    assert settlement.outcome == Outcome.RETURNED
+    await harness.lapse()
+    again = await harness.lease_one(harness.stranger())
+    assert (again.id, again.counters.attempts) == (lease.id, 1)

@@ -1,0 +1,17 @@
+"""SQS keeps the contract where a stale receipt deletes: none is used before the state has said that it may be."""
+
+import pytest
+
+from tenure.testing.conformance import pytest_classes
+from tenure.testing.conformance.broker import Crashing, Fencing, Retiring, Returning, Settling, Touching
+
+from .aws_harness import LenientHarness
+
+
+@pytest.fixture
+def harness() -> LenientHarness:
+    """Fresh queues in virtual time."""
+    return LenientHarness()
+
+
+globals().update(pytest_classes((Crashing, Fencing, Retiring, Returning, Settling, Touching)))

@@ -1,0 +1,1 @@
+"""`tenure.standalone`: the decisions alone, then every name on real services, sync and async."""

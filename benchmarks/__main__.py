@@ -1,6 +1,6 @@
 """`make bench`: measure, print the tables with the ratios, write benchmarks/results.json; exit 1 if a bar is missed.
 
-    python -m benchmarks [sqlite] [redis] [--quick]
+    python -m benchmarks [sqlite] [redis] [sqs] [azure] [--quick]
 
 Without a name, every part. Ratios are taken within one run, from interleaved rounds. `--quick` leaves out the backlog
 of a million and what takes minutes.
@@ -26,7 +26,19 @@ def _redis(table: Table, console: Console, *, quick: bool) -> None:
     measure(table, console, quick=quick)
 
 
-PARTS: dict[str, Callable[..., None]] = {"sqlite": _sqlite, "redis": _redis}
+def _sqs(table: Table, console: Console, *, quick: bool) -> None:
+    from benchmarks.sqs_part.claims import measure  # noqa: PLC0415 - likewise
+
+    measure(table, console, quick=quick)
+
+
+def _azure(table: Table, console: Console, *, quick: bool) -> None:
+    from benchmarks.azure_part.claims import measure  # noqa: PLC0415 - likewise
+
+    measure(table, console, quick=quick)
+
+
+PARTS: dict[str, Callable[..., None]] = {"sqlite": _sqlite, "redis": _redis, "sqs": _sqs, "azure": _azure}
 
 
 def main() -> None:

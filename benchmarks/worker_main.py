@@ -18,7 +18,8 @@ from benchmarks.tasks import app, latencies
 LOOKS = 20
 
 
-def _cpu() -> float:
+def own_cpu() -> float:
+    """Seconds of CPU that this process has used."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -34,13 +35,13 @@ async def _drain(count: int, concurrency: int = 100) -> dict[str, Any]:
     """Until `count` are completed; on the way, how many, when, CPU and memory."""
     worker = app.worker(concurrency=concurrency)
     await worker.start()
-    cpu, start = _cpu(), time.perf_counter()
+    cpu, start = own_cpu(), time.perf_counter()
     looks: list[tuple[int, float, float, float]] = []
     while (done := worker.counts.get("completed", 0)) < count:
         await asyncio.sleep(0.005)
         if done >= count * (len(looks) + 1) / LOOKS:
-            looks.append((done, time.perf_counter() - start, _cpu() - cpu, _rss_mb()))
-    looks.append((done, time.perf_counter() - start, _cpu() - cpu, _rss_mb()))
+            looks.append((done, time.perf_counter() - start, own_cpu() - cpu, _rss_mb()))
+    looks.append((done, time.perf_counter() - start, own_cpu() - cpu, _rss_mb()))
     worker.ask_to_stop()
     await worker.stop()
     _, seconds, cpu, rss = looks[-1]
@@ -53,9 +54,9 @@ async def _wait(seconds: float) -> dict[str, Any]:
     async with app.worker(concurrency=10):
         print("ready", flush=True)
         await asyncio.sleep(1.0)
-        cpu, start = _cpu(), time.perf_counter()
+        cpu, start = own_cpu(), time.perf_counter()
         await asyncio.sleep(seconds)
-        used = (_cpu() - cpu) / (time.perf_counter() - start)
+        used = (own_cpu() - cpu) / (time.perf_counter() - start)
     return {"cpu_share": used, "latencies": latencies}
 
 
@@ -66,9 +67,9 @@ async def _hold(count: int, seconds: float) -> dict[str, Any]:
     while worker.in_flight < count:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0.1)
     print("ready", flush=True)
-    cpu, start = _cpu(), time.perf_counter()
+    cpu, start = own_cpu(), time.perf_counter()
     await asyncio.sleep(seconds)
-    used = (_cpu() - cpu) / (time.perf_counter() - start)
+    used = (own_cpu() - cpu) / (time.perf_counter() - start)
     held = worker.in_flight
     print("over", flush=True)
     await worker.stop()

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
 from tenure.call import Call, Options, is_queue
+from tenure.claim_check import ClaimCheck
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import DEFAULT_CLIENT, Settings, client_name, settings_from
 from tenure.context import Context, SyncContext
 from tenure.decorator import Anything, TaskDecorator
 from tenure.door import Door, plain_reader
 from tenure.errors import BadArgument, BadSchedule, BadSetting, BadTask, BadURL, ConfigurationError, UnknownTask
+from tenure.foreign import Route, Router
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.message import Outgoing
 from tenure.middleware import Middleware, Middlewares
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Route)
 
 Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
 
@@ -48,27 +51,31 @@ Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
 class Tenure:
     """An app: tasks, and the place where their messages are kept."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is an option of its own, and none is needed
         self, url: str | None = None, *,
         client: str | None = None,
         namespace: str | None = None,
         settings: Settings | None = None,
         lifespan: Lifespan | None = None,
         middleware: Iterable[Middleware] = (),
+        claim_check: str | None = None,
         clock: Clock = SYSTEM_CLOCK,
         must_exist: bool = False,
     ) -> None:  # fmt: skip
         """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet.
 
         `namespace`: apps with different ones share a place and see nothing of each other. `lifespan`: an async
-        context manager around each worker, whose value handlers get as `ctx.state`. `must_exist`: for tools that
-        look. A place that is not there is an error, not created.
+        context manager around each worker, whose value handlers get as `ctx.state`. `claim_check`: the URL of a
+        folder, bucket or container for bodies that are too large for the broker. `must_exist`: for tools that look.
+        A place that is not there is an error, not created.
         """
         self.settings = settings or settings_from()
         self.client = self.settings.client if client is None else _checked("client", client)
         self.namespace = self.settings.namespace if namespace is None else _checked("namespace", namespace)
         self.tasks: dict[str, Task[..., Any]] = {}
         self.schedules: dict[str, Schedule] = {}
+        #: Who says what a message is that Tenure did not send. `@app.on_foreign` adds to it.
+        self.router = Router(self.client)
         #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
         self.middleware = Middlewares()
         for one in middleware:
@@ -82,12 +89,15 @@ class Tenure:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
         self.url = place
+        checked = claim_check or self.settings.claim_check
+        #: Where bodies go that are too large for the broker.
+        self.claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
 
     def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
-        return Door(broker, state, clock, client=self.client, namespace=self.namespace)
+        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self.claim_check)
 
     # -- tasks -------------------------------------------------------------------------------------
 
@@ -152,6 +162,22 @@ class Tenure:
             msg = f"no task named {name!r} is registered with this app; {hint} Nothing was sent."
             raise UnknownTask(msg)
         return task
+
+    @overload
+    def on_foreign(self, queue: F, /) -> F: ...
+    @overload
+    def on_foreign(self, queue: str | None = None, /) -> Callable[[F], F]: ...
+
+    def on_foreign(self, queue: Any = None, /) -> Any:
+        """Say which call a message is that Tenure did not send: `@app.on_foreign("queue")`; for all: `@app.on_foreign`.
+
+        The function gets a `Foreign` and returns `task.bind(…)` or `foreign.call(task)`; None: it is not known, and
+        goes to the dead letters. It is asked at every delivery, in the worker's event loop: it must not wait.
+        """
+        if callable(queue):
+            return self.router.add(None, queue)
+        name = None if queue is None else self.queue_named(queue)
+        return lambda route: self.router.add(name, route)
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -307,7 +333,9 @@ class Tenure:
             lifespan=self.enter_lifespan,
             schedules=lambda: tuple(self.schedules.values()),
             client=self.client,
+            router=self.router,
             sinks=sinks,
+            claim_check=self.claim_check,
         )  # fmt: skip
 
     def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
@@ -363,12 +391,15 @@ class Tenure:
     @contextlib.contextmanager
     def elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
         """At another place and in another time for a while, as tests need it."""
-        mine = self._door, self._sync_door
+        mine, check = (self._door, self._sync_door), self.claim_check
+        if check is not None:  # tests leave nothing in anybody's bucket
+            self.claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
         self._door, self._sync_door = self._make_door(clock, broker, state), None
         try:
             yield
         finally:
             self._door, self._sync_door = mine
+            self.claim_check = check
 
     async def __aenter__(self) -> Self:
         """Open."""

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
+from tenure.cloakroom import Cloakroom
 from tenure.clock import Clock
 from tenure.errors import BadURL, MissingExtra
 from tenure.state import State
@@ -23,10 +24,12 @@ Backend = tuple[Broker, State]
 _LOCAL = "tenure-state.db"
 
 _KNOWN = "sqlite:///file.db, redis://host:6379/0, sqs://region, azure://account, memory://name"
+_CLOAKROOMS = "file:///srv/bodies, s3://bucket/prefix, blob://account/container"
 #: Schemes whose adapter needs an extra: the extra, and a module that only it brings.
 _EXTRAS = {
     "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "redis+sentinel": ("redis", "redis"),
     "redis+cluster": ("redis", "redis"), "sqs": ("aws", "aiobotocore"), "azure": ("azure", "azure.storage.queue"),
+    "s3": ("aws", "aiobotocore"), "blob": ("azure", "azure.storage.blob"),
 }  # fmt: skip
 #: A password, also one with a `/` or `@` that should have been quoted, and in options.
 _SECRETS = re.compile(r"(://[^/?#:@]*:).*(?=@)|((?:password|key)=)[^&#]*", re.IGNORECASE)
@@ -64,7 +67,9 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         case "azure" if _is_there("azure.storage.queue") and _is_there("azure.data.tables"):
             from tenure.adapters import azure
 
-            return azure.connect(azure.read_options(shown, parts), clock=clock, must_exist=must_exist)
+            account = azure.read_options(shown, parts)
+            elsewhere = None if account.state_url is None else _table(shown, account.state_url, clock)
+            return azure.connect(account, clock=clock, must_exist=must_exist, make_table=elsewhere)
         case scheme if scheme in _EXTRAS:
             raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed
@@ -73,6 +78,37 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         backend: Backend = entry.load()(url, clock=clock)
         return backend
     msg = f"{shown!r} names no broker Tenure knows; use one of: {_KNOWN}"
+    raise BadURL(msg)
+
+
+def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
+    """Where large bodies go by `url`, not yet open."""
+    shown = safe_url(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        msg = f"{shown!r} is no URL ({error}); for claim_check use one of: {_CLOAKROOMS}"
+        raise BadURL(msg) from error
+    match parts.scheme:
+        case "file":
+            from tenure.adapters import folder
+
+            return folder.connect(shown, parts, clock=clock)
+        case "memory":
+            from tenure.adapters.memory.cloakroom import MemoryCloakroom
+
+            return MemoryCloakroom(parts.netloc + parts.path, clock)
+        case "s3" if _is_there("aiobotocore"):
+            from tenure.adapters.aws.bucket import BucketCloakroom, read_bucket
+
+            return BucketCloakroom(read_bucket(shown, parts), clock)
+        case "blob" if _is_there("azure.storage.blob"):
+            from tenure.adapters.azure.container import ContainerCloakroom, read_container
+
+            return ContainerCloakroom(read_container(shown, parts), clock)
+        case "s3" | "blob":
+            raise _not_here(parts.scheme)
+    msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_CLOAKROOMS}"
     raise BadURL(msg)
 
 
@@ -99,7 +135,10 @@ def _table(shown: str, url: str, clock: Clock) -> Any:
             return lambda _: LocalTable(path, clock)
         case scheme if scheme in _EXTRAS and not _is_there(_EXTRAS[scheme][1]):
             raise _not_here(scheme)
-    msg = f"{shown!r}: nothing can be kept at state={safe_url(url)!r}; use dynamodb://region/table, redis://… or local"
+    msg = (
+        f"{shown!r}: nothing can be kept at state={safe_url(url)!r}; use redis://…, sqlite:///file.db or local, or "
+        "leave it out: then it is kept by the same cloud (dynamodb://region/table, or the storage account's tables)"
+    )
     raise BadURL(msg)
 
 

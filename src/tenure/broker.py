@@ -10,10 +10,14 @@ from typing import Protocol
 
 import msgspec
 
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
+
+#: For `BrokerTraits.browsable`.
+EVERY_STATE = frozenset(MessageState)
 
 
 class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,14 +52,16 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     fairness: int | None
     #: It removes expired messages by itself.
     native_expiry: bool
-    #: `browse` works and disturbs nothing.
-    browsable: bool
+    #: The states of which `browse` shows every message, disturbing nothing. Of the others it shows none.
+    browsable: frozenset[MessageState]
     #: `depth` counts rather than guesses.
     depth_is_exact: bool
     #: What was returned is lent before the backlog, at equal priority. False: somewhere among it.
     returned_first: bool = True
     #: What one call sends is lent in that order, at equal priority. False: the order is kept roughly.
     in_order: bool = True
+    #: A message may have a ticket instead of its body. False: others read its queue, who know nothing of cloakrooms.
+    takes_tickets: bool = True
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -126,6 +132,8 @@ class Browsed(msgspec.Struct, frozen=True, kw_only=True):
     due_in: float | None = None
     #: Why the last attempt failed, or why it is dead.
     reason: Reason | None = None
+    #: Of what has ended: the wall time of that.
+    finished_at: float | None = None
 
 
 class Broker(Protocol):
@@ -148,6 +156,13 @@ class Broker(Protocol):
         """A second connection for another thread's event loop.
 
         A broker that any loop may call returns itself.
+        """
+        ...
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:
+        """What is unwise about how these queues, or the place as a whole, are set up; and told in the log.
+
+        Asked by a worker before its first lease. Raises `ConfigurationError` for what cannot be worked with.
         """
         ...
 

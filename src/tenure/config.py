@@ -30,6 +30,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal_keep_seconds: float = 7 * 86_400.0
     #: Largest result of a handler, in bytes of JSON.
     result_limit: int = 1_048_576
+    #: Where bodies go that are too large for the broker. None: they are refused.
+    claim_check: str | None = None
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -82,6 +84,7 @@ _SETTINGS = (
     _Setting("concurrency", ("TENURE_CONCURRENCY",), "1 to 10000", _whole(1, 10_000)),
     _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
     _Setting("result_limit", ("TENURE_RESULT_LIMIT",), "bytes from 0 to 268435456", _whole(0, 2**28)),
+    _Setting("claim_check", ("TENURE_CLAIM_CHECK",), "a URL such as file:///srv/bodies", str),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
 )  # fmt: skip
 

@@ -16,6 +16,8 @@ import msgspec
 
 from tenure.broker import Broker, Sent
 from tenure.call import Call, Options, outgoing
+from tenure.claim_check import ClaimCheck
+from tenure.claim_check import send as send_checked
 from tenure.clock import Clock
 from tenure.errors import (
     BadArgument,
@@ -44,13 +46,17 @@ _read_plain: Read = msgspec.json.Decoder().decode
 class Door:
     """Sends, and asks about what was sent. Satisfies `tenure.handle.Asker`."""
 
-    def __init__(self, broker: Broker, state: State, clock: Clock, *, client: str, namespace: str | None) -> None:
-        """Nothing is opened yet."""
+    def __init__(
+        self, broker: Broker, state: State, clock: Clock, *, client: str, namespace: str | None,
+        claim_check: ClaimCheck | None = None,
+    ) -> None:  # fmt: skip
+        """Nothing is opened yet. With `claim_check`, what is too large for the broker can be sent all the same."""
         self.broker = broker
         self.state = state
         self.clock = clock
         self._client = client
         self._namespace = namespace
+        self._claim_check = claim_check
         self._opening: asyncio.Task[None] | None = None
         #: The process in which it is open; 0: in none. A forked child must open it again.
         self._pid = 0
@@ -58,17 +64,19 @@ class Door:
     def twin(self) -> "Door":
         """A second door for another thread's event loop."""
         broker, state = self.broker.twin(), self.state.twin()
-        return Door(broker, state, self.clock, client=self._client, namespace=self._namespace)
+        check = None if self._claim_check is None else self._claim_check.twin()
+        return Door(broker, state, self.clock, client=self._client, namespace=self._namespace, claim_check=check)
 
     # -- sending -----------------------------------------------------------------------------------
 
     async def submit(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call; returns when it cannot be lost any more."""
         wall = self.clock.wall()
-        out = outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall)
+        id = new_id(wall)
+        out = outgoing(call, options, id=id, client=self._client, sent_at=wall)
         if self._pid != os.getpid():
             await self.open()
-        (sent,) = await self.broker.send((out,))
+        (sent,) = await send_checked(self.broker, self._claim_check, (out,), (id,))
         if sent.refusal is not None:
             raise _refused(sent)
         return Handle(self, sent.id, reader(call), duplicate=sent.duplicate)
@@ -79,14 +87,15 @@ class Door:
             msg = "id= would name all of them alike; give each its own with call.having(id=…). Nothing was sent"
             raise BadArgument(msg)
         await self.open()
-        batch, refusals = self._prepare(calls, options)
+        batch, refusals, new = self._prepare(calls, options)
         handles: list[Handle[R] | None] = [None] * len(calls)
         limit = self.broker.traits.batch_limit
         places = list(batch)
         for start in range(0, len(places), limit):
             own = places[start : start + limit]
             try:
-                answers = await self.broker.send([batch[place] for place in own])
+                ready = [batch[place] for place in own]
+                answers = await send_checked(self.broker, self._claim_check, ready, new)
             except BrokerError as error:
                 if start == 0 and not refusals:
                     raise  # nothing was sent, as far as is known: the error says it all
@@ -106,20 +115,23 @@ class Door:
 
     def _prepare(
         self, calls: Sequence[Call[R]], options: Options
-    ) -> tuple[dict[int, Outgoing], dict[int, TenureError]]:
-        """What each call becomes, and why some become nothing; by place."""
+    ) -> tuple[dict[int, Outgoing], dict[int, TenureError], set[str]]:
+        """What each call becomes, and why some become nothing, by place; and the ids that were made for them."""
         wall = self.clock.wall()
         if options and calls:
             # A mistake in what holds for all of them is the caller's, and nothing is sent.
             outgoing(Call(calls[0].task, calls[0].body), options, id="", client=self._client, sent_at=wall)
         batch: dict[int, Outgoing] = {}
         refusals: dict[int, TenureError] = {}
+        new: set[str] = set()
         for place, call in enumerate(calls):
+            id = new_id(wall)
+            new.add(id)
             try:
-                batch[place] = outgoing(call, options, id=new_id(wall), client=self._client, sent_at=wall)
+                batch[place] = outgoing(call, options, id=id, client=self._client, sent_at=wall)
             except TenureError as error:
                 refusals[place] = error
-        return batch, refusals
+        return batch, refusals, new
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages; one answer each, refusals included."""
@@ -127,7 +139,7 @@ class Door:
         limit = self.broker.traits.batch_limit
         sent: list[Sent] = []
         for start in range(0, len(batch), limit):
-            sent += await self.broker.send(batch[start : start + limit])
+            sent += await send_checked(self.broker, self._claim_check, batch[start : start + limit])
         return sent
 
     # -- asking ------------------------------------------------------------------------------------
@@ -198,6 +210,8 @@ class Door:
             self._pid = 0
             await self.state.close()
             await self.broker.close()
+            if self._claim_check is not None:
+                await self._claim_check.close()
 
 
 def reader(call: Call[Any]) -> Read:

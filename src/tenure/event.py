@@ -35,6 +35,7 @@ class EventKind(StrEnum):
     TICKED = "ticked"
     FORGOTTEN = "forgotten"
     LOOP_BLOCKED = "loop_blocked"
+    DELETIONS = "deletions"
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -44,6 +44,12 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     deadline: float
     counters: Counters = NO_COUNTERS
     state: LeaseState = LeaseState.HELD
+    # Of a message that we did not send, as far as its service says; ours carry all of it in their envelope.
+    #: What stood beside the body.
+    attributes: dict[str, str] = {}
+    sent_at: float | None = None
+    #: How often it was redriven.
+    generation: int = 0
 
     def has_expired(self, now: float) -> bool:
         """Whether the broker may have ended this lease by `now` (monotonic)."""

@@ -41,6 +41,21 @@ class Overrides(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 NO_OVERRIDES = Overrides()
 
 
+class Ticket(msgspec.Struct, frozen=True, gc=False):
+    """For a body that was too large for the broker: what was left in the cloakroom, and where (`claim_check.py`)."""
+
+    #: The place as the sender called it, for people. A worker looks in its own.
+    place: str
+    #: Bytes.
+    size: int
+    #: SHA-256 of the body: the same for the same payload, and proof that it came back whole.
+    digest: str
+
+
+#: What stands where the body would, in an envelope with a ticket.
+ELSEWHERE = msgspec.Raw(b"null")
+
+
 class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="tenure", tag=1):
     """One unit of work. `body` is the payload as JSON bytes.
 
@@ -64,6 +79,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults
     expires_at: float | None = None
     generation: int = 0
     overrides: Overrides = NO_OVERRIDES
+    #: Set: `body` says nothing, the real one lies in the cloakroom. On the wire that is version 2 (see `envelope.py`).
+    ticket: Ticket | None = None
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):

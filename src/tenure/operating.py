@@ -1,6 +1,7 @@
 """Operating: what people do to messages and queues from outside. Every act is recorded in the journal.
 
     cancel, delete, redrive   messages by id
+    redrive_all               dead letters by what they are, at a rate (`redriving.py`)
     purge                     everything that waits in a queue
     pause, resume             a queue
     forget                    a schedule
@@ -26,9 +27,12 @@ from tenure.errors import BodyUndecodable, BrokerError
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.notice import Pause
+from tenure.redriving import Redrive, Which, find, in_turn, kinds_of
 from tenure.state import State
 
 T = TypeVar("T")
+
+_ALL = Which()
 
 logger = logging.getLogger("tenure.operating")
 
@@ -85,6 +89,22 @@ class Operator:
         back = await self._broker.redrive(batch)
         await self._record(EventKind.REDRIVEN, back)
         return back
+
+    async def redrive_all(
+        self, queues: Sequence[str], which: Which = _ALL, *, per_second: float | None = None, dry_run: bool = False
+    ) -> Redrive:
+        """Send the dead letters of these queues back that are meant, at most `per_second`.
+
+        Interrupted, it is started anew with the same words, and goes on. `dry_run`: only say which.
+        """
+        letters = [letter async for letter in find(self._broker, queues, which)]
+        ids, kinds = [letter.browsed.id for letter in letters], dict(kinds_of(letters))
+        moved: list[str] = []
+        if not dry_run:
+            limit = self._broker.traits.batch_limit
+            async for batch in in_turn(ids, self._clock, asyncio.sleep, batch_limit=limit, per_second=per_second):
+                moved += await self.redrive(batch)
+        return Redrive(tuple(ids), kinds, tuple(moved))
 
     async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncGenerator[int, None]:
         """Remove everything in these states from a queue; how many, batch by batch.

@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from tenure.lease import Lease
-from tenure.message import Outgoing
+from tenure.message import Message, Outgoing
 from tenure.verdict import Reason
 
 
@@ -54,6 +54,8 @@ class Ack(msgspec.Struct, frozen=True, gc=False):
     result: bytes = b""
     handoffs: tuple[Outgoing, ...] = ()
     duration_seconds: float | None = None
+    #: What a message that we did not send was read as; its bytes do not say it.
+    routed: Message | None = None
 
 
 class Nack(msgspec.Struct, frozen=True, gc=False):

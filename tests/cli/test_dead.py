@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tenure.broker import Browsed
 from tenure.cli.dead.list import _block
 from tenure.cli.root import root
 from tenure.cli.seen import Seen
+from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import Counters, Message, MessageState
@@ -36,9 +38,9 @@ def dead_letters(tenure: Run) -> list[str]:
     return [id for id, _, _ in rows]
 
 
-async def _bury(reasons: dict[str, str]) -> None:
+async def _bury(reasons: dict[str, str], want: int = 10) -> None:
     async with Tenure(URL) as app:
-        leases = await app.broker.lease(LeaseRequest("me", "1", ("default-tasks", "slow"), 10, 30.0))
+        leases = await app.broker.lease(LeaseRequest("me", "1", ("default-tasks", "slow"), want, 30.0))
         batch = [
             DeadLetter(lease, Reason(reasons[lease.id], "no [such] image", "Traceback: line 7\n")) for lease in leases
         ]
@@ -133,7 +135,9 @@ def test_delete_keeps_a_record(tenure: Run, dead_letters: list[str]) -> None:
 
 
 def test_a_dry_run_touches_nothing(tenure: Run, dead_letters: list[str]) -> None:
-    assert "Would delete 3 dead letters" in tenure("dead", "delete", URL, "--all", "--dry-run").stdout
+    shown = tenure("dead", "delete", URL, "--all", "--dry-run").stdout
+    assert shown.startswith("Would delete 3 dead letters: ")
+    assert shown.splitlines()[1:] == ["  a", "  b", "  c"]
     document = answer(tenure("dead", "delete", URL, "--all", "--dry-run", "--json"))
     assert sorted(document["would"]) == dead_letters
     assert _left(tenure) == dead_letters
@@ -231,3 +235,77 @@ def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
     assert first.endswith("60 s old")
     assert second.startswith("  max_attempts: xxx")
     assert {len(first), len(second)} == {80}
+
+
+def _age(seconds: dict[str, float]) -> None:
+    """Let these have died so long ago."""
+    database = sqlite3.connect("jobs.db")
+    with database:
+        for id, ago in seconds.items():
+            moved = database.execute("UPDATE message SET finished_at = finished_at - ? WHERE id = ?", (ago, id))
+            assert moved.rowcount == 1
+    database.close()
+
+
+def test_they_are_chosen_by_when_they_died(tenure: Run, dead_letters: list[str]) -> None:
+    _age({"a": 7200.0, "b": 600.0})
+
+    def ids(*words: str) -> list[str]:
+        return sorted(answer(tenure("dead", "redrive", URL, "--dry-run", "--json", *words))["would"])
+
+    assert ids("--since", "1h") == ["b", "c"]
+    assert ids("--before", "5m") == ["a", "b"]
+    assert ids("--since", "1h", "--before", "5m") == ["b"]
+    assert ids("--since", "1h", "--reason", "rejected") == ["c"]
+    assert ids("--since", "2020-01-31T09:00Z") == ["a", "b", "c"]
+    assert ids("--before", "2020-01-31T09:00+01:00") == []
+    shown = tenure("dead", "list", URL, "--since", "10s", "--task", "resize").stdout
+    assert shown == "No dead letters of task resize that died since 10 s ago (3 in all).\n"
+    result = tenure("dead", "redrive", URL, "--since", "2020-01-31T09:00", "--yes")
+    assert (result.exit_code, "error[bad_argument]: " in result.stderr) == (2, True)
+    assert _left(tenure) == dead_letters
+
+
+def test_a_limit_takes_the_first_ones(tenure: Run, dead_letters: list[str]) -> None:
+    document = answer(tenure("dead", "redrive", URL, "--queue", "default-tasks", "--limit", "1", "--json"))
+    assert document["redriven"] == ["a"]
+    assert tenure("dead", "delete", URL, "--all", "--limit", "1").exit_code == 0
+    assert _left(tenure) == ["c"]
+
+
+def test_a_limit_alone_does_not_say_which(tenure: Run, dead_letters: list[str]) -> None:
+    for words in (["--limit", "1"], ["a", "--limit", "1"]):
+        result = tenure("dead", "redrive", URL, *words, "--yes")
+        assert (result.exit_code, "error[usage]: " in result.stderr) == (2, True)
+    assert _left(tenure) == dead_letters
+
+
+def test_a_dry_run_of_many_shows_the_first_ids(tenure: Run) -> None:
+    ids = [f"m{number:02}" for number in range(12)]
+    for id in ids:
+        tenure("submit", URL, "resize", "{}", "--id", id, "--create")
+    asyncio.run(_bury(dict.fromkeys(ids, "rejected"), want=12))
+    shown = tenure("dead", "redrive", URL, "--all", "--dry-run").stdout.splitlines()
+    assert shown[0] == "Would redrive 12 dead letters: 12 resize (rejected)"
+    assert shown[1:] == [*(f"  {id}" for id in ids[:10]), "  … and 2 more; --json shows all"]
+
+
+def test_an_outage_in_between_says_how_far_it_came_and_the_same_command_goes_on(
+    tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = operating_module.Operator._redrive
+    done: list[Any] = []
+
+    async def breaks(self: Any, batch: Any) -> list[str]:
+        if done:
+            raise BrokerUnavailable("the broker is away")
+        done.append(batch)
+        return await whole(self, batch)
+
+    monkeypatch.setattr(operating_module.Operator, "_redrive", breaks)
+    result = tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "4/s")
+    assert result.exit_code == 1
+    assert "Stopped: redriven 1 of 3; these stay redriven; the same command goes on with the rest." in result.stderr
+    monkeypatch.setattr(operating_module.Operator, "_redrive", whole)
+    assert "Redriven: 2" in tenure("dead", "redrive", URL, "--all", "--yes").stdout
+    assert [event.data["count"] for event in events()] == [1, 2]

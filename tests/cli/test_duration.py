@@ -79,7 +79,7 @@ def test_moments_are_read(text: str, moment: datetime) -> None:
 
 
 def test_a_moment_without_an_offset_is_refused() -> None:
-    with pytest.raises(BadArgument, match=r"has no offset.*Nothing was sent"):
+    with pytest.raises(BadArgument, match=r"has no offset.*Nothing was done"):
         MOMENT.convert("2030-01-31T09:00", None, None)
 
 

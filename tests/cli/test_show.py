@@ -9,6 +9,7 @@ import pytest
 
 from tenure import Tenure
 from tenure.lease import LeaseRequest
+from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
 from tenure.record import Progress
 
 from .conftest import URL, Run, answer, there, worked
@@ -162,3 +163,16 @@ def test_a_bad_id_has_its_code(tenure: Run, words: list[str], code: str) -> None
         result = tenure(*command, *words)
         assert result.exit_code == 2
         assert f"error[{code}]: " in result.stderr
+
+
+def test_a_body_that_lies_elsewhere_is_told_with_its_size_and_place(tenure: Run, folder: Path) -> None:
+    message = Message(
+        id="a", queue="default-tasks", task="resize", body=ELSEWHERE, ticket=Ticket("s3://b/x", 5_000_000, "0")
+    )
+    there(lambda app: app.broker.send([Outgoing(message)]))
+    assert _shown(tenure, "a").splitlines()[-1] == "payload  5,000,000 bytes at s3://b/x"
+    told = answer(tenure("show", URL, "a", "--json"))
+    assert told["body"] is None
+    assert told["message"]["ticket"]["size"] == 5_000_000
+    (seen,) = answer(tenure("messages", URL, "--json"))["messages"]
+    assert seen["ticket"] == {"place": "s3://b/x", "size": 5_000_000, "digest": "0"}

@@ -2,18 +2,24 @@
 
 import asyncio
 import os
-from typing import Any
+import shutil
+import tempfile
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import pytest
-from azure.core.credentials import AzureNamedKeyCredential
-from azure.data.tables import TableClient, UpdateMode
-from tests.servers.azure import ACCOUNT, KEY, shared_azure
+from tests.servers.azure import shared_azure
 from tests.servers.binary import NotInstalled
+from tests.servers.shared import shared
 
-from tenure.adapters import azure
-from tenure.adapters.azure.entry import life_row
+from tenure.adapters import azure, redis
+from tenure.adapters.azure.entry import letter_key, life_row
 from tenure.adapters.azure.naming import row_id
+from tenure.adapters.azure.roster import LOOKED
+from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.store import COMMON, MakeTable
+from tenure.adapters.redis.table import RedisTable
+from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
 from tenure.owner import Owner
 from tenure.state import State
@@ -26,6 +32,9 @@ class AzureHarness(Harness):
     """Azurite, with its time told by every request."""
 
     options: tuple[str, ...] = ()
+    #: Virtual hours cost nothing, but the calls of four workers to a real server do.
+    long_seconds = 620.0
+    storms = 2
 
     def __init__(self, fault: Fault | None = None) -> None:
         """A prefix that nobody else has."""
@@ -39,34 +48,35 @@ class AzureHarness(Harness):
 
     async def connect(self) -> tuple[Broker, State]:
         """Open broker and state over one store."""
-        broker, state = azure.connect(self._options, clock=self.clock, hook=self._tell_time)
+        broker, state = azure.connect(
+            self._options, clock=self.clock, hook=self._tell_time, make_table=self._make_table()
+        )
         await broker.open()
         await state.open()
         self._store = broker._store
         return broker, state
 
+    def _make_table(self) -> MakeTable | None:
+        """Where the state lies, if not in the account."""
+        return None
+
     def _tell_time(self, request: Any) -> None:
         # Not the wall clock: the service's does not jump.
         request.headers["x-test-now"] = repr(self.clock.monotonic() + 1_767_225_600.0)
 
-    def _behind(self) -> TableClient:
-        """A plain client, to do things behind the adapter's back."""
-        key = AzureNamedKeyCredential(ACCOUNT, KEY)
-        return TableClient(self._options.table_endpoint, self._options.table, credential=key)
+    async def _change(self, act: str, part: str, key: str, fields: dict[str, Any]) -> None:
+        """Change a row behind the adapter's back: nothing that it remembers knows of it."""
+        assert await self._store.rows.commit_one(Change(act, Row(part, key, fields))) is not None
 
     async def kill(self, owner: Owner) -> None:
         """As if nothing had been heard of it for a while, and a new boot had taken its name: that proves its end."""
         now = self.clock.monotonic()
-        with self._behind() as table:
-            for name, change in {
-                f"o:{owner.id}": {"Heard": now - 10.0, "ReplacedAt": now - 9.0},
-                "looked": _looked(now),
-            }.items():
-                entity = {"PartitionKey": "common", "RowKey": _key(name), **change}
-                table.upsert_entity(entity, mode=UpdateMode.MERGE)
+        await self._change("merge", COMMON, f"o:{row_id(owner.id)}", {"Heard": now - 10.0, "ReplacedAt": now - 9.0})
+        self._store.shared.no_dead_until = 0.0
+        await self._change("upsert", COMMON, LOOKED, {"At": now, "Since": now - _LONG_AGO})
 
     async def damage(self, id: str) -> bytes:
-        """Write over the message in its queue, and its letter, behind the adapter's back."""
+        """Write over the message in its queue, and its letter."""
         raw = b'{"tenure":1,"id":"' + id.encode() + b'","queue":\x7f broken'
         letter = await self._store.letter(id)
         assert letter is not None
@@ -75,22 +85,17 @@ class AzureHarness(Harness):
         await self._store.call(
             "damaging", lambda: client.update_message(*words, visibility_timeout=0, content=raw.decode())
         )
-        with self._behind() as table:
-            entity = {"PartitionKey": "00", "RowKey": f"s:{id}", "Envelope": raw}
-            table.update_entity(entity, mode=UpdateMode.MERGE)
+        await self._change("merge", self._store.part(id), letter_key(id), {"Envelope": raw})
         return raw
 
     async def drop_deadline(self, id: str) -> None:
-        """Forget the deadline, behind the adapter's back."""
+        """Forget the deadline."""
         kept = await self._store.find(id)
         assert kept is not None
         kept.life.deadline = None
         self._store.shared.forget(id)
         row = life_row(kept, 1)
-        with self._behind() as table:
-            table.upsert_entity(
-                {"PartitionKey": row.part, "RowKey": row.key, **{k: v for k, v in row.fields.items() if v is not None}}
-            )
+        await self._change("upsert", row.part, row.key, row.fields)
 
     async def reopen(self) -> None:
         """Close every connection and open new ones, which remember nothing."""
@@ -101,10 +106,27 @@ class AzureHarness(Harness):
         await asyncio.sleep(0)
 
 
-def _looked(now: float) -> dict[str, float]:
-    return {"At": now, "Since": now - _LONG_AGO}
+class RedisStateHarness(AzureHarness):
+    """The state in Valkey."""
+
+    def _make_table(self) -> MakeTable:
+        url = f"{shared('valkey9').url}?prefix={self._options.prefix}"
+        options = redis.read_options(url, urlsplit(url))
+        return cast("MakeTable", lambda _store: RedisTable(options, self.clock))
 
 
-def _key(name: str) -> str:
-    kind, colon, rest = name.partition(":")
-    return f"{kind}:{row_id(rest)}" if colon else name
+class LocalStateHarness(AzureHarness):
+    """The state in a file."""
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        """The file is made when it is first opened."""
+        super().__init__(fault)
+        self._folder = tempfile.mkdtemp(prefix="tenure-")
+
+    def _make_table(self) -> MakeTable:
+        return cast("MakeTable", lambda _store: LocalTable(f"{self._folder}/state.db", self.clock))
+
+    async def clean_up(self) -> None:
+        """Remove the file."""
+        await super().clean_up()
+        shutil.rmtree(self._folder, ignore_errors=True)

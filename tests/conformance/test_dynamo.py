@@ -1,16 +1,28 @@
-"""SQS and DynamoDB together keep the contract where a stale receipt is an error (ministack)."""
+"""DynamoDB keeps the contract of the state, and of the broker where much depends on it."""
 
 import pytest
 
-from tenure.testing.conformance import ALL_SUITES, pytest_classes
+from tenure.testing.conformance import STATE_SUITES, pytest_classes
+from tenure.testing.conformance.broker import (
+    Cancelling,
+    Crashing,
+    DeadLetters,
+    Fencing,
+    Retiring,
+    Returning,
+    Settling,
+    Uniqueness,
+)
 
 from .aws_harness import DynamoHarness
 
 
 @pytest.fixture
 def harness() -> DynamoHarness:
-    """Fresh queues in virtual time."""
+    """Fresh queues and a fresh table in virtual time."""
     return DynamoHarness()
 
 
-globals().update(pytest_classes(ALL_SUITES))
+_BROKER = (Cancelling, Crashing, DeadLetters, Fencing, Retiring, Returning, Settling, Uniqueness)
+
+globals().update(pytest_classes((*STATE_SUITES, *_BROKER)))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tenure.testing.conformance import pytest_classes
-from tenure.testing.conformance.broker import Crashing, Fencing, Retiring, Returning, Settling, Touching
+from tenure.testing.conformance import BROKER_SUITES, pytest_classes
 
 from .aws_harness import LenientHarness
 
@@ -14,4 +13,4 @@ def harness() -> LenientHarness:
     return LenientHarness()
 
 
-globals().update(pytest_classes((Crashing, Fencing, Retiring, Returning, Settling, Touching)))
+globals().update(pytest_classes(BROKER_SUITES))

@@ -5,12 +5,18 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from tenure.claim_check import ClaimCheck, is_over
+from tenure.cloakroom import name_of
 from tenure.errors import BrokerUnavailable
+from tenure.foreign import Router
 from tenure.lease import Lease
-from tenure.runtime import delivery, handling, heartbeat, judging, strangers
+from tenure.message import MessageState
+from tenure.runtime import delivery, handling, heartbeat, judging, routing, strangers, tidying
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.intake import Intake
@@ -21,9 +27,10 @@ from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.worker import Worker
+from tenure.settlement import Outcome, Settlement
 from tenure.testing.conformance import run_suites
 from tenure.testing.conformance.worker import WORKER_SUITES
-from tenure.verdict import Completed, Reason, Retried, Returned
+from tenure.verdict import Completed, Dead, Reason, Retried, Returned
 
 from .harnesses import LooseMemoryHarness, MemoryHarness
 
@@ -163,6 +170,33 @@ def _deletes_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Outbox, "_settle", all_acked)
 
 
+def _discards_the_body_of_whatever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled = Fetching.settled
+
+    def all_of_them(self: Fetching, pairs: Sequence[Any]) -> None:
+        settled(self, [(one, Settlement(Outcome.DELETED)) for one, _ in pairs])
+
+    monkeypatch.setattr(Fetching, "settled", all_of_them)
+
+
+def _runs_whatever_lies_in_the_cloakroom(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unchecked(self: ClaimCheck, message: Any) -> Any:
+        (body,) = await self.cloakroom.fetch([name_of(message, message.ticket.digest)])
+        return msgspec.structs.replace(message, body=msgspec.Raw(body or b"{}"), ticket=None)
+
+    monkeypatch.setattr(ClaimCheck, "fetch", unchecked)
+
+
+def _sends_before_the_body_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check_in(self: ClaimCheck, batch: Sequence[Any], limit: int) -> list[Any]:
+        return [
+            msgspec.structs.replace(one, message=self.ticketed(one.message)) if is_over(one.message, limit) else one
+            for one in batch
+        ]
+
+    monkeypatch.setattr(ClaimCheck, "check_in", check_in)
+
+
 FAULTS = {
     "settles before it seals": Fault(_settles_before_it_seals, "CrashPoints", LooseMemoryHarness),
     "drops verdicts in an outage": Fault(_drops_verdicts_in_an_outage, "Outages"),
@@ -186,6 +220,10 @@ FAULTS = {
     "puts aside what another worker knows": Fault(
         _replace(strangers.Strangers, "_is_known_elsewhere", _does_nothing_async), "Failing"
     ),
+    "asks no route": Fault(_replace(Router, "knows", lambda *_: False), "Routing"),
+    "puts aside what its route once failed at": Fault(
+        _replace(routing, "judge_error", lambda error, *_: Dead(Reason("error", str(error)))), "Routing"
+    ),
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
@@ -198,6 +236,11 @@ FAULTS = {
     "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
     "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
     "ignores the limit of a task": Fault(_replace(Quotas, "enter", lambda *_: True), "Operating"),
+    "discards the body of a dead letter": Fault(_discards_the_body_of_whatever_ends, "ClaimChecks"),
+    "discards no body": Fault(_replace(Fetching, "settled", _does_nothing), "ClaimChecks"),
+    "runs whatever lies in the cloakroom": Fault(_runs_whatever_lies_in_the_cloakroom, "ClaimChecks"),
+    "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
+    "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

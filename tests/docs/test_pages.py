@@ -6,7 +6,8 @@
 - Files named `test_*.py` are run by pytest when the page is at its end.
 - `sh` goes to one shell for the page, with Tenure's command and its Python on the PATH. No command may fail.
 - A `text` block right below either is what it shows, with `…` for what differs from run to run.
-- A page that says `localhost:6379` gets a server of its own; what is typed and shown names it so, wherever it is.
+- A page that names a server on this machine, as `redis://localhost:6379`, gets one of its own, wherever that is; what
+  is typed and shown names it as the page does. So do pages with the stand-ins for SQS and for Azure.
 - A mark above a block says what else is expected (`markdown.py`). A block that cannot be run says why, and there
   are few of them.
 """
@@ -16,13 +17,16 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from tests.servers import start_redis
+from tests.servers.aws import start_aws
+from tests.servers.azure import start_azure
 
 from tenure.clock import SYSTEM_CLOCK
 
@@ -32,17 +36,19 @@ from .shell import Shell
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 PATIENCE_SECONDS = 30.0
-#: Where pages say that Redis is.
+#: Where pages say that Redis is, and the stand-ins for clouds.
 REDIS = "localhost:6379"
+SQS = "localhost:4566"
+AZURE = {"blob": "127.0.0.1:10000", "queue": "127.0.0.1:10001", "table": "127.0.0.1:10002"}
 
 
 class Reader:
     """Somebody who pastes a page block by block."""
 
-    def __init__(self, folder: Path, redis: str = REDIS) -> None:
-        """Work in `folder`; what pages call `localhost:6379` is at `redis`."""
+    def __init__(self, folder: Path, places: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Work in `folder`; `places` says where that really is what a page calls `localhost:6379`."""
         self._folder = folder
-        self._redis = redis
+        self._places = places
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -51,7 +57,8 @@ class Reader:
 
     def paste(self, block: Block) -> None:
         """Do what the block says."""
-        block = replace(block, code=block.code.replace(REDIS, self._redis))
+        for named, real in self._places.items():
+            block = replace(block, code=block.code.replace(named, real))
         if block.language == "sh":
             self._paste_shell(block)
         elif block.file:
@@ -86,7 +93,8 @@ class Reader:
 
     def _compare(self, block: Block, said: str) -> None:
         if block.shows is not None:
-            said = said.replace(self._redis, REDIS)
+            for named, real in self._places.items():
+                said = said.replace(real, named)
             assert matches(block.shows, said), f"{block.place} shows\n{block.shows}\nand it said\n{said}"
 
     def run_tests(self) -> None:
@@ -111,16 +119,24 @@ class Reader:
 
 
 @contextmanager
-def _redis_of(page: Path, folder: Path) -> Iterator[str]:
-    """Where the page's Redis is, if it speaks of one."""
-    if f"redis://{REDIS}" not in page.read_text(encoding="utf-8"):
-        yield REDIS
-        return
-    server = start_redis("valkey9", folder)
-    try:
-        yield f"localhost:{server.port}"
-    finally:
-        server.stop()
+def _servers_of(page: Path, folder: Path) -> Iterator[dict[str, str]]:
+    """Where the servers are that the page speaks of."""
+    text = page.read_text(encoding="utf-8")
+    places: dict[str, str] = {}
+    with ExitStack() as stack:
+        if f"redis://{REDIS}" in text:
+            redis = start_redis("valkey9", folder)
+            stack.callback(redis.stop)
+            places[REDIS] = f"localhost:{redis.port}"
+        if f"http://{SQS}" in text:
+            aws = start_aws("ministack")
+            stack.callback(aws.kill)
+            places[SQS] = f"localhost:{aws.port}"
+        if f"http://{AZURE['queue']}" in text:
+            azure = start_azure()
+            stack.callback(azure.kill)
+            places |= {AZURE[service]: f"127.0.0.1:{port}" for service, port in azure.ports.items()}
+        yield places
 
 
 @pytest.mark.scenario
@@ -128,7 +144,7 @@ def _redis_of(page: Path, folder: Path) -> Iterator[str]:
 def test_every_block_of_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with _redis_of(page, tmp_path_factory.mktemp("redis")) as redis, closing(Reader(tmp_path, redis)) as reader:
+    with _servers_of(page, tmp_path_factory.mktemp("servers")) as places, closing(Reader(tmp_path, places)) as reader:
         for block in blocks_of(page):
             if block.language in ("python", "sh") and not block.why_not:
                 reader.paste(block)

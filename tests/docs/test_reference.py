@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from tenure.adapters.aws import options as aws_options
+from tenure.adapters.azure import options as azure_options
 from tenure.adapters.redis import options as redis_options
 from tenure.adapters.sqlite import options as sqlite_options
 from tenure.app import Tenure
@@ -129,8 +131,13 @@ def test_every_setting_is_in_the_reference_with_what_it_takes() -> None:
 
 @pytest.mark.parametrize(
     ("above", "options"),
-    [("A SQLite URL may say more", sqlite_options), ("And a Redis URL", redis_options)],
-    ids=["sqlite", "redis"],
+    [
+        ("A SQLite URL may say more", sqlite_options),
+        ("And a Redis URL", redis_options),
+        ("And an SQS URL", aws_options),
+        ("And an Azure URL", azure_options),
+    ],
+    ids=["sqlite", "redis", "sqs", "azure"],
 )
 def test_what_a_url_may_say_is_in_the_reference(above: str, options: ModuleType) -> None:
     text = re.split(r"(?<=\|)\n\n", _page("reference/settings.md").split(above)[1])[0]

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 from tests.servers import Kind, installed, start_redis
+from tests.servers.azure import is_azure_installed
 
+from .azure_ground import AzureGround
 from .process import Process
 from .redis_ground import RedisGround, Servers
 from .sqlite_ground import SQLiteGround
@@ -97,14 +99,16 @@ def on_each(name: str, values: Mapping[str, Sequence[Any]], *, own: bool = False
 
 
 def _is_here(kind: str) -> bool:
-    return kind == "sqlite" or kind in installed()
+    return kind == "sqlite" or kind in installed() or (kind == "azurite" and is_azure_installed())
 
 
-def make_ground(where: Where, folder: Path, servers: Servers) -> SQLiteGround | RedisGround:
+def make_ground(where: Where, folder: Path, servers: Servers) -> SQLiteGround | RedisGround | AzureGround:
     """The ground of one scenario, which keeps its files in `folder`."""
     match where:
         case Where("sqlite"):
             return SQLiteGround(folder)
+        case Where("azurite"):
+            return AzureGround()
         case Where("valkey9" | "redis62" | "redis70" as found, own):
             kind: Kind = found
             if own:

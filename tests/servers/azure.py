@@ -22,9 +22,15 @@ ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
 _HERE = Path(__file__).parent
+_MAIN = _NPM / "node_modules" / "azurite" / "dist" / "src" / "azurite.js"
 #: It takes seconds to load, and more where many tests run at once.
 _SLOW = 90.0
 _SERVICES = ("blob", "queue", "table")
+
+
+def is_azure_installed() -> bool:
+    """Whether this machine has it."""
+    return _MAIN.is_file()
 
 
 class AzureServer:
@@ -32,12 +38,11 @@ class AzureServer:
 
     def __init__(self) -> None:
         """Start it, and wait until it answers."""
-        main = _NPM / "node_modules" / "azurite" / "dist" / "src" / "azurite.js"
-        if not main.is_file():
+        if not is_azure_installed():
             raise NotInstalled("azurite: the npm package of that name is not installed; `make test` does it")
         self.ports = {service: free_port() for service in _SERVICES}
         self._folder = tempfile.TemporaryDirectory(prefix="tenure-azurite-")
-        words = [str(_node()), "--require", str(_HERE / "azure_time.js"), str(main)]
+        words = [str(_node()), "--require", str(_HERE / "azure_time.js"), str(_MAIN)]
         words += ["--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
         for service, port in self.ports.items():
             words += [f"--{service}Host", "127.0.0.1", f"--{service}Port", str(port)]

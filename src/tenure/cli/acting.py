@@ -7,7 +7,6 @@ interrupted.
 
 import asyncio
 import contextlib
-import math
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -15,7 +14,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 import click
 
 from tenure.app import Tenure
+from tenure.errors import TenureError
 from tenure.operating import Operator, this_user
+from tenure.redriving import in_turn
 
 #: Below this a bar is gone before it is seen.
 _WORTH_A_BAR = 200
@@ -82,9 +83,16 @@ class Meter:
             with self._bar() as advance:
                 yield advance
         except (Interrupted, KeyboardInterrupt):
-            of = "" if self.total is None else f" of {self.total:,}"
-            click.echo(f"Interrupted: {self._verb} {self.done:,}{of}; these stay {self._verb}.", err=True)
+            click.echo(f"Interrupted: {self._so_far}.", err=True)
             raise KeyboardInterrupt from None
+        except TenureError:
+            click.echo(f"Stopped: {self._so_far}; the same command goes on with the rest.", err=True)
+            raise
+
+    @property
+    def _so_far(self) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self._verb} {self.done:,}{of}; these stay {self._verb}"
 
     @contextlib.contextmanager
     def _bar(self) -> Iterator[Callable[[int], None]]:
@@ -115,16 +123,11 @@ async def in_batches(
     """Act on `ids` batch by batch, at most `per_second`; what was moved. Raises `Interrupted` if stopped."""
     moved: list[str] = []
     limit = app.broker.traits.batch_limit
-    # A quarter of a second's worth at once: even enough for whoever has to work it off, and few enough steps.
-    size = limit if per_second is None else max(1, min(limit, math.floor(per_second / 4)))
-    started = app.clock.monotonic()
     with stoppable() as stop:
-        for start in range(0, len(ids), size):
-            if per_second is not None:
-                await stop.pause(started + start / per_second - app.clock.monotonic())
+        async for some in in_turn(ids, app.clock, stop.pause, batch_limit=limit, per_second=per_second):
             if stop.is_asked:
                 raise Interrupted
-            batch = await act(ids[start : start + size])
+            batch = await act(some)
             told(len(batch))
             moved += batch
     return moved

@@ -58,6 +58,10 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
             return False
         if depth.delayed != 0 and depth.queue not in stopped:
             delayed.append(depth.queue)
+    if not delayed:
+        return True
+    if MessageState.DELAYED not in app.broker.traits.browsable:
+        return False  # whether they were tried cannot be told: all are waited for
     # Told from those that their sender delayed by being lent before.
     async for one in look(app.broker, delayed, [MessageState.DELAYED]):
         if one.browsed.counters.deliveries and one.task in app.tasks:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from tenure.app import Tenure
 from tenure.broker import Browsed
-from tenure.cli.failing import NotBrowsable
-from tenure.cli.seen import Seen
+from tenure.cli.seen import Seen, check_shown
 from tenure.message import MessageState
 
 FINISHED = (MessageState.COMPLETED, MessageState.CANCELLED)
@@ -21,8 +20,7 @@ _LOOKED_AT = 10_000
 
 async def newest(app: Tenure, queues: Sequence[str], state: MessageState, task: str | None, limit: int) -> list[Seen]:
     """At most `limit` finished messages of these queues, the last to finish first."""
-    if not app.broker.traits.browsable:
-        raise NotBrowsable("this broker cannot show its messages without disturbing them")
+    check_shown(app.broker, [state])
     found: list[tuple[float, Seen]] = []
     for queue in queues:
         in_queue = 0

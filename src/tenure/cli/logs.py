@@ -22,6 +22,8 @@ _ABOUT = ("task", "message_id", "attempt")
 _OUTCOME = ("code", "next")
 #: Tells a reported end from what a handler says.
 _REPORTER = "tenure.worker"
+#: SDKs that tell of every single request at INFO.
+_TALKATIVE = ("azure", "botocore", "aiobotocore")
 
 
 def install(style: str, *, verbose: bool, process: int | None = None) -> None:
@@ -30,6 +32,8 @@ def install(style: str, *, verbose: bool, process: int | None = None) -> None:
     handler.setFormatter(_Json(process) if style == "json" else _Text(process))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("tenure").setLevel(logging.DEBUG if verbose else logging.INFO)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class _Text(logging.Formatter):

@@ -12,7 +12,7 @@ from tenure.cli.finished import FINISHED, newest
 from tenure.cli.naming import check_known, full_name, known_queues, paused, queues_of, since
 from tenure.cli.output import STATE_STYLES, console, plain_table, plural, say_json
 from tenure.cli.plain import one_line
-from tenure.cli.seen import Seen, look
+from tenure.cli.seen import Seen, check_shown, hidden_states, instead, look
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.message import MessageState
 from tenure.notice import Pause
@@ -59,13 +59,18 @@ def messages(
     app = find(target)
     states = _OPEN if state is None else (MessageState(state),)
     answer = run(app, lambda app: _collect(app, queue, states, task, limit + 1))
+    hidden = hidden_states(app.broker, states)
     shown, more = answer.seen[:limit], len(answer.seen) > limit
     wall = app.clock.wall()
     if as_json:
-        say_json({"messages": [one.as_json(wall) for one in shown], "more": more, "paused": answer.pauses})
+        messages = [one.as_json(wall) for one in shown]
+        say_json({"messages": messages, "more": more, "hidden": hidden, "paused": answer.pauses})
         return
     out = console()
-    out.print(table(shown, wall, out.width) if shown else _nothing(queue, state, task), soft_wrap=not shown)
+    if shown or not hidden:
+        out.print(table(shown, wall, out.width) if shown else _nothing(queue, state, task), soft_wrap=not shown)
+    if hidden:
+        out.print(f"{'' if shown else 'Nothing to show: '}{instead(hidden)}.", markup=False, soft_wrap=True)
     if more:
         out.print(f"[dim]The first {plural(limit, 'message')}; --limit shows more.[/]")
     for pause in answer.pauses:
@@ -90,6 +95,9 @@ async def _open(
     app: Tenure, queue: str | None, states: Sequence[MessageState], task: str | None, limit: int
 ) -> list[Seen]:
     seen: list[Seen] = []
+    if len(states) == 1:
+        check_shown(app.broker, states)
+    states = [state for state in states if state in app.broker.traits.browsable]
     # With a task we cannot know how many must be looked at to find so many.
     async for one in look(app.broker, await queues_of(app, queue), states, limit if task is None else None):
         if task is None or one.task == task:

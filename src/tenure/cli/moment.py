@@ -31,7 +31,7 @@ class Moment(_Moment):
         if moment.utcoffset() is None:
             raise BadArgument(
                 f"{value!r} has no offset, so it names no moment; write {value}Z for UTC, or {value}+01:00. "
-                "Nothing was sent"
+                "Nothing was done"
             )
         return moment
 

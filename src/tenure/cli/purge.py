@@ -9,9 +9,9 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
 from tenure.cli.asking import ask, dry_run_option, yes_option
-from tenure.cli.failing import NotBrowsable
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import count, plural, say_json
+from tenure.cli.seen import check_shown
 from tenure.cli.target import find, json_option, run, split
 from tenure.message import MessageState
 from tenure.operating import PURGEABLE
@@ -40,7 +40,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     app = find(target)
     queue = full_name(app, rest[0])
     wanted = tuple(MessageState(state) for state in dict.fromkeys(states))
-    depth = run(app, lambda app: _depth(app, queue))
+    depth = run(app, lambda app: _depth(app, queue, wanted))
     counts = {state: _count(depth, state) for state in wanted}
     total = None if None in counts.values() else sum(number or 0 for number in counts.values())
     kinds = ", ".join(f"{count(number, estimated=depth.estimated)} {state}" for state, number in counts.items())
@@ -64,9 +64,8 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
         click.echo(f"Purged: {meter.done:,}")
 
 
-async def _depth(app: Tenure, queue: str) -> Depth:
-    if not app.broker.traits.browsable:
-        raise NotBrowsable("this broker cannot show its messages without disturbing them; nothing was changed")
+async def _depth(app: Tenure, queue: str, states: Sequence[MessageState]) -> Depth:
+    check_shown(app.broker, states, consequence="Nothing was changed")
     await check_known(app, [queue], consequence="Nothing was changed")
     (depth,) = await app.broker.depth([queue])
     return depth

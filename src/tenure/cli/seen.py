@@ -16,6 +16,8 @@ from tenure.message import Message, MessageState
 from tenure.record import Record
 
 _PAGE = 500
+#: Those that `tenure queues` has a figure for.
+_COUNTED = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD})
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -49,6 +51,8 @@ class Seen(msgspec.Struct, frozen=True):
             "age_seconds": None if age is None else round(age, 3),
             "reason": None if seen.reason is None else {"code": seen.reason.code, "text": seen.reason.text},
             "readable": self.message is not None,
+            # Set: its body lies in a cloakroom, this large.
+            "ticket": None if self.message is None else self.message.ticket,
             "finished_at": None if self.record is None else self.record.finished_at,
         }  # fmt: skip
 
@@ -61,12 +65,31 @@ def read(browsed: Browsed) -> Seen:
         return Seen(browsed, None, str(error))
 
 
+def check_shown(broker: Broker, states: Sequence[MessageState], *, consequence: str = "") -> None:
+    """Raise `NotBrowsable`, with what to do instead, unless the broker shows what is in these states."""
+    hidden = hidden_states(broker, states)
+    if hidden:
+        raise NotBrowsable(" ".join(f"{instead(hidden)}. {consequence}".split()))
+
+
+def hidden_states(broker: Broker, states: Sequence[MessageState]) -> list[MessageState]:
+    """Those of which the broker shows none."""
+    return [state for state in states if state not in broker.traits.browsable]
+
+
+def instead(hidden: Sequence[MessageState]) -> str:
+    """What cannot be shown, and where it can be seen."""
+    what = " or ".join(hidden)
+    counted = "tenure queues counts them, and " if _COUNTED.intersection(hidden) else ""
+    told = f"{counted}tenure show ID tells of one"
+    return f"this broker lists no {what} messages, because it cannot without taking them; {told}"
+
+
 async def look(
     broker: Broker, queues: Sequence[str], states: Sequence[MessageState], limit: int | None = None
 ) -> AsyncIterator[Seen]:
     """Messages of these queues and states, in order of arrival within each; at most `limit`."""
-    if not broker.traits.browsable:
-        raise NotBrowsable("this broker cannot show its messages without disturbing them")
+    check_shown(broker, states)
     left = float("inf") if limit is None else limit
     for state in states:
         for queue in queues:

@@ -85,7 +85,7 @@ async def _sweep(app: Tenure, for_seconds: float) -> _Done:
 
 async def _windows_end_in(app: Tenure) -> float | None:
     """The last deadline among what is lent; None where there is nothing, or the broker cannot show it."""
-    if not app.broker.traits.browsable:
+    if MessageState.LEASED not in app.broker.traits.browsable:
         return None
     leased = look(app.broker, await queues_of(app, None), [MessageState.LEASED], 10_000)
     ends = [one.browsed.deadline_in async for one in leased if one.browsed.deadline_in is not None]

@@ -132,7 +132,9 @@ def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
         worker.tether.tell(Farewell(dict(worker.counts), tally.given_back))
         worker.tether.close()
     elif as_json:
-        say_json({"owner": worker.owner_id, "counts": dict(worker.counts), "given_back": tally.given_back})
+        deletions = worker.deletions.as_dict()
+        counts = dict(worker.counts)
+        say_json({"owner": worker.owner_id, "counts": counts, "given_back": tally.given_back, "deletions": deletions})
     if worker.has_stuck_handlers:
         logger.warning("a handler still runs although its message was given back; ending the process")
         sys.stdout.flush()

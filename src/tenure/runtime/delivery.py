@@ -20,8 +20,8 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "ending", "fence", "finished", "handoffs", "id", "lease", "lease_lost", "left", "message", "queue", "runner",
-        "sealed", "started", "task", "thread", "token", "verdict",
+        "checked", "ending", "fence", "finished", "handoffs", "id", "is_routed", "lease", "lease_lost", "left",
+        "message", "queue", "runner", "sealed", "started", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -33,9 +33,14 @@ class Delivery:
         self.lease = lease
         # intake
         self.message: Message | None = None
+        #: We did not send it: a route of the app says what it is.
+        self.is_routed = False
         self.task: Task[..., Any] | None = None
         #: Proof of the claim, until it is sealed or released.
         self.token: Token | None = None
+        # fetching
+        #: The message as it was sent, with its ticket; `message` has its body since.
+        self.checked: Message | None = None
         # handling
         self.runner: asyncio.Task[None] | None = None
         #: Where a plain function runs: it may go on after its verdict.

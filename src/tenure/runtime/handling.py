@@ -22,6 +22,7 @@ from tenure.middleware import around
 from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.fetching import Fetching
 from tenure.runtime.intake import SUSPECT_CRASHES
 from tenure.runtime.judging import judge_error, judge_failure, judge_result
 from tenure.runtime.link import WorkerLink
@@ -47,8 +48,9 @@ class Handling:
     def __init__(
         self, clock: Clock, slots: Slots, room: Room, conclude: Conclude, *,
         make_link: Callable[[Delivery], WorkerLink], children: Children, solo: Children,
+        fetching: Fetching | None = None,
     ) -> None:  # fmt: skip
-        """`conclude` takes every verdict; `children` run process handlers, `solo` runs suspects."""
+        """`conclude` takes every verdict; `children` run process handlers, `solo` suspects; `fetching` gets bodies."""
         self._clock = clock
         self._slots = slots
         self._room = room
@@ -56,6 +58,7 @@ class Handling:
         self._make_link = make_link
         self._children = children
         self._solo = solo
+        self._fetching = fetching or Fetching(None, None, clock)
         self._threads = ThreadPoolExecutor(max_workers=slots.total, thread_name_prefix="tenure-handler")
         self._loop = asyncio.get_running_loop()
         #: What the app's lifespan yielded.
@@ -115,7 +118,13 @@ class Handling:
             raise RuntimeError(msg)
         delivery.started = self._clock.monotonic()
         try:
-            verdict = delivery.ending or await self._call(delivery, message, task)
+            verdict = delivery.ending
+            if verdict is None and message.ticket is not None:
+                verdict = await self._fetching.bring(delivery, message)
+                message = delivery.message or message
+            verdict = verdict or await self._call(delivery, message, task)
+            if isinstance(verdict, Completed) and verdict.handoffs:
+                verdict = await self._fetching.check_in(verdict)
         except asyncio.CancelledError:
             verdict = delivery.ending or self._cancelled_itself(delivery, message, task)
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict

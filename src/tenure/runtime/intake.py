@@ -22,6 +22,7 @@ from tenure.runtime import strangers
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.room import Room
+from tenure.runtime.routing import Routing
 from tenure.runtime.slots import Slots
 from tenure.runtime.strangers import Strangers
 from tenure.state import State
@@ -73,11 +74,13 @@ class Intake:
     def __init__(  # noqa: PLR0913 - made in one place, by the worker
         self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
         queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float, room: Room,
+        routing: Routing | None = None,
     ) -> None:  # fmt: skip
         """Serve `queues`, for the tasks in `tasks`."""
         self._broker = broker
         self._ledger = state.ledger
         self._strangers = Strangers(state, clock)
+        self._routing = routing or Routing(None, 1)
         self._clock = clock
         self._slots = slots
         self._crew = crew
@@ -217,7 +220,10 @@ class Intake:
             if error.newer:
                 strange.append((delivery, strangers.unreadable(str(error))))
                 return False
-            return self._refuse(delivery, Dead(Reason(error.code, f"the message cannot be read: {error}")))
+            found = self._routing.read(delivery, error)
+            if not isinstance(found, Message):
+                return self._refuse(delivery, found)
+            message = delivery.message = found
         if self._crew.is_running(lease.id):
             # We lost its lease and got it again, but the first run (a thread perhaps) has not ended.
             reason = Reason("running_here", "an earlier run of it has not ended yet")

@@ -6,8 +6,10 @@ from tenure import envelope
 from tenure.broker import BrokerTraits
 from tenure.call import Call, Options
 from tenure.call import seconds as duration
+from tenure.claim_check import ClaimCheck
 from tenure.clock import Clock
 from tenure.errors import BodyTooLarge, LeaseLost
+from tenure.message import Message
 from tenure.record import Progress
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
@@ -18,11 +20,12 @@ from tenure.state import Records
 class Desk:
     """What all links of a worker share."""
 
-    __slots__ = ("body_limit", "clock", "heartbeat", "max_lease_seconds", "progress", "records", "stopping")
+    __slots__ = ("body_limit", "check", "clock", "heartbeat", "max_lease_seconds", "progress", "records", "stopping")
 
     def __init__(
-        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits
-    ) -> None:
+        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits,
+        check: ClaimCheck | None = None,
+    ) -> None:  # fmt: skip
         """Nobody is stopping yet."""
         self.heartbeat = heartbeat
         self.records = records
@@ -30,8 +33,17 @@ class Desk:
         self.clock = clock
         #: Largest envelope that the broker takes.
         self.body_limit = traits.body_limit
+        #: Where what is larger goes, when the run is over.
+        self.check = check if traits.takes_tickets else None
         self.max_lease_seconds = traits.max_lease_seconds
         self.stopping = False
+
+    def size_of(self, message: Message) -> int:
+        """What the broker would have to take, in bytes; of a large body its ticket."""
+        size = len(envelope.encode(message))
+        if size > self.body_limit and self.check is not None:
+            return len(envelope.encode(self.check.ticketed(message)))
+        return size
 
 
 class WorkerLink:
@@ -83,7 +95,7 @@ class WorkerLink:
         """Hand on with the ack."""
         out = self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())
         try:
-            size = len(envelope.encode(out.message))
+            size = self._desk.size_of(out.message)
         except BaseException:
             self._delivery.handoffs.remove(out)
             raise

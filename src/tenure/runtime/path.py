@@ -10,14 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenure.broker import Broker
+from tenure.claim_check import ClaimCheck
 from tenure.clock import Clock
 from tenure.event import Event, EventKind
+from tenure.foreign import Router
 from tenure.owner import Owner
 from tenure.runtime import reporting
 from tenure.runtime.beside import Beside
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
+from tenure.runtime.deletions import Deletions
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
 from tenure.runtime.intake import Intake
 from tenure.runtime.link import Desk, WorkerLink
@@ -26,6 +30,7 @@ from tenure.runtime.membership import Membership
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.progress import ProgressWriter
 from tenure.runtime.room import Room
+from tenure.runtime.routing import Routing
 from tenure.runtime.sampling import Sampler
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
@@ -46,7 +51,7 @@ class Path:
         self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock, options: WorkerOptions,
         *, membership: Membership, slots: Slots, bus: Bus,
         locate: Callable[[Task[..., Any]], Locator], children: Callable[..., Children],
-        tether: Tether | None = None,
+        tether: Tether | None = None, router: Router | None = None, claim_check: ClaimCheck | None = None,
     ) -> None:  # fmt: skip
         """Nothing runs yet. Made on the loop that it will run on."""
         self._clock = clock
@@ -59,19 +64,23 @@ class Path:
         self._strangers = reporting.Strangers(clock)
         self._room = Room(clock, slots)
         self._room.on_free, self._room.on_tired = self._start, self._give_back
-        self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report)
+        self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report, claim_check)
+        self.fetching = Fetching(claim_check, broker.traits, clock)
         self.progress = ProgressWriter(state.records)
         self.sampler = Sampler(state.journal)
-        self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits)
+        self.deletions = Deletions(self._tell)
+        self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits, claim_check)
         self.handling = Handling(
             clock, slots, self._room, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self.desk),
             children=children(locate, most=options.concurrency, clock=clock, name="process"),
             solo=children(locate, most=SOLOS, clock=clock, name="solo", reuse=False),
+            fetching=self.fetching,
         )  # fmt: skip
         self.intake = Intake(
             broker, state, clock, slots, self,
             queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, room=self._room,
+            routing=Routing(router, options.sweep.max_attempts),
         )  # fmt: skip
 
     # -- what intake asks --------------------------------------------------------------------------
@@ -160,6 +169,8 @@ class Path:
         owner, at = self.owner_id, self._clock.wall()
         self._slots.settle(len(settled))
         self.sampler.note(settled, at)
+        self.deletions.note(settled, at)
+        self.fetching.settled(settled)
         self._note()
         for delivery, settlement in settled:
             reporting.log(delivery, settlement, self._strangers)

@@ -10,8 +10,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from tenure.broker import Broker
 from tenure.claim import Seal
+from tenure.claim_check import ClaimCheck, send
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease
@@ -27,7 +30,7 @@ logger = logging.getLogger("tenure.settling")
 
 #: Reasons of a give-back that stay in the message's history: people must mend them, or they are counted there. The
 #: others are the worker's own affairs.
-_TOLD_REASONS = frozenset({UNKNOWN_TASK, "child_failed", "configuration"})
+_TOLD_REASONS = frozenset({UNKNOWN_TASK, "body_unreachable", "child_failed", "configuration"})
 
 #: What `report` is told: the delivery, its verdict, and how the settle ended (None: nothing was settled).
 Report = Callable[[Sequence[tuple[Delivery, Settlement | None]]], None]
@@ -36,12 +39,16 @@ Report = Callable[[Sequence[tuple[Delivery, Settlement | None]]], None]
 class Outbox:
     """Verdicts on their way to the broker."""
 
-    def __init__(self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report) -> None:
-        """Settle with `broker`, seal with `ledger`, tell `report`."""
+    def __init__(
+        self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report,
+        claim_check: ClaimCheck | None = None,
+    ) -> None:  # fmt: skip
+        """Settle with `broker`, seal with `ledger`, tell `report`; what a queue finds too large goes by claim check."""
         self._broker = broker
         self._ledger = ledger
         self._heartbeat = heartbeat
         self._report = report
+        self._claim_check = claim_check
         self._backoff = Backoff(clock)
         self._waiting: list[Delivery] = []
         self._wake = asyncio.Event()
@@ -93,8 +100,8 @@ class Outbox:
                 continue
             self._backoff.succeeded(logger, "settling")
             for delivery in unanswered & settlements.keys():
-                settlements[delivery] = _as_far_as_known(settlements[delivery])
-            self._report([(delivery, settlements.get(delivery)) for delivery in batch])
+                settlements[delivery] = _as_far_as_known(delivery, settlements[delivery])
+            self._report([(delivery, settlements.get(delivery) or _unsettled(delivery)) for delivery in batch])
             return
 
     def _part(self, mine: list[tuple[Delivery, Lease]], error: Exception) -> bool:
@@ -163,7 +170,8 @@ class Outbox:
         for delivery, lease in pairs:
             match delivery.verdict:
                 case Completed(result, handoffs) | Duplicate(result, handoffs):
-                    acks.append((delivery, Ack(lease, result, handoffs, delivery.seconds)))
+                    routed = delivery.message if delivery.is_routed else None
+                    acks.append((delivery, Ack(lease, result, handoffs, delivery.seconds, routed)))
                 case Retried(after, reason):
                     nacks.append((delivery, Nack(lease, after, reason)))
                 case Returned(after, reason):
@@ -193,7 +201,7 @@ class Outbox:
         handoffs = [handoff for _, ack in acks for handoff in ack.handoffs]
         limit = self._broker.traits.batch_limit
         for start in range(0, len(handoffs), limit):
-            for sent in await self._broker.send(handoffs[start : start + limit]):
+            for sent in await send(self._broker, self._claim_check, handoffs[start : start + limit]):
                 if sent.refusal is not None:
                     logger.error("%s was handed on and refused: %s", sent.id, sent.refusal.text)
 
@@ -208,6 +216,11 @@ async def _each(
         settlements[delivery] = answer
 
 
+def _unsettled(delivery: Delivery) -> Settlement | None:
+    """Nothing was settled. What is sealed is done all the same, and only its delete is open."""
+    return Settlement(Outcome.UNKNOWN) if delivery.sealed else None
+
+
 def _is_lost(delivery: Delivery) -> bool:
     return delivery.lease_lost or isinstance(delivery.verdict, Lost)
 
@@ -219,9 +232,14 @@ def _gravity(failure: BaseException) -> int:
     return 1 if failure.outcome_unknown else 0
 
 
-def _as_far_as_known(settlement: Settlement) -> Settlement:
-    """After a settle that got no answer, "too late" may mean that the first one was in time."""
-    return settlement if settlement.took_effect else Settlement(Outcome.UNKNOWN)
+def _as_far_as_known(delivery: Delivery, settlement: Settlement) -> Settlement:
+    """After a settle that got no answer, "too late" may mean that the first one was in time.
+
+    What is sealed and gone is as it should be, whichever of the two it was.
+    """
+    if settlement.took_effect or (delivery.sealed and settlement.outcome is Outcome.ALREADY_GONE):
+        return settlement
+    return msgspec.structs.replace(settlement, outcome=Outcome.UNKNOWN)
 
 
 def _seal_of(delivery: Delivery) -> Seal:

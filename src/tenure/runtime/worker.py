@@ -14,8 +14,12 @@ from typing import Any, Self
 import msgspec
 
 from tenure.broker import Broker
+from tenure.claim_check import ClaimCheck, Post
 from tenure.clock import Clock
+from tenure.deletion import DeletionStats
 from tenure.errors import BadTask, BrokerUnavailable
+from tenure.finding import Finding
+from tenure.foreign import Router
 from tenure.owner import Owner
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
@@ -29,6 +33,7 @@ from tenure.runtime.slots import Slots
 from tenure.runtime.stopping import let_finish, let_leave, let_settle
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.tether import Tether
+from tenure.runtime.tidying import Tidier
 from tenure.schedule import Schedule
 from tenure.sink import Sink
 from tenure.state import State
@@ -53,6 +58,8 @@ class Worker:
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
         schedules: Callable[[], Sequence[Schedule]] = tuple,
         client: str | None = None,
+        router: Router | None = None,
+        claim_check: ClaimCheck | None = None,
         sinks: Sequence[Sink] = (),
         children: Callable[..., Children] = Children,
     ) -> None:  # fmt: skip
@@ -72,7 +79,11 @@ class Worker:
         self._lifespan = lifespan
         self._schedules = schedules
         self._client = client
+        self._router = router
+        self._claim_check = claim_check
         self._make_children = children
+        #: What is unwise about how the broker is set up, known from the start on.
+        self.findings: tuple[Finding, ...] = ()
         #: Set by the child of a supervisor, before `start`.
         self.tether: Tether | None = None
         self._bus = Bus(state.journal, sinks)
@@ -123,6 +134,11 @@ class Worker:
         return self._bus.counts
 
     @property
+    def deletions(self) -> DeletionStats:
+        """How the deletes of finished messages ended, once it was started."""
+        return self._path.deletions.stats
+
+    @property
     def in_flight(self) -> int:
         """Messages taken and not yet settled."""
         return self._slots.unsettled
@@ -148,6 +164,8 @@ class Worker:
         """Join the roster, then begin to lease."""
         self._loop = asyncio.get_running_loop()
         await self._opening()
+        with contextlib.suppress(BrokerUnavailable):  # the first lease says so, and looks again
+            self.findings = tuple(await self._broker.check(self._options.queues))
         for task in self._tasks.values():
             self._check_hold(task)
             if task.runs_in is RunsIn.PROCESS:
@@ -155,9 +173,11 @@ class Worker:
         self._path = path = Path(
             self._broker, self._state, self._tasks, self._clock, self._options,
             membership=self._membership, slots=self._slots, bus=self._bus,
-            locate=self._locate, children=self._make_children, tether=self.tether,
+            locate=self._locate, children=self._make_children, tether=self.tether, router=self._router,
+            claim_check=self._claim_check,
         )  # fmt: skip
         try:
+            await path.fetching.open()
             path.handling.state = await self._enter_lifespan()
             if self.tether is not None:
                 self.tether.note(self.owner_id, ())  # before anything can be held in its name
@@ -172,7 +192,9 @@ class Worker:
             await path.handling.close()
             await let_leave(self._stack, self._hurry, self._options.grace_seconds)
             raise
-        helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, *self._scheduling()]
+        helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, path.fetching.run]
+        helpers.append(path.deletions.run)
+        helpers += [*self._scheduling(), *self._tidying()]
         jobs: list[Job] = [self._bus.run, *helpers, path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._membership.tell_joined()
@@ -201,7 +223,13 @@ class Worker:
         if not schedules:
             return []
         publish, client = self._bus.publish, self._client
-        return [Scheduler(schedules, self._broker, self._state.board, self._clock, publish, client=client).run]
+        sender = Post(self._broker, self._claim_check)
+        return [Scheduler(schedules, sender, self._state.board, self._clock, publish, client=client).run]
+
+    def _tidying(self) -> list[Job]:
+        if self._claim_check is None:
+            return []
+        return [Tidier(self._claim_check, self._state.records, self._state.board, self.owner_id).run]
 
     def _guarded(self, job: Job) -> Job:
         """A worker that lost one of its parts must not look alive: without heartbeat or outbox it does harm."""
@@ -282,6 +310,8 @@ class Worker:
             await self._membership.leave()
         await cancel(helpers)
         await path.sampler.flush()
+        path.deletions.tell()
+        await path.fetching.flush()
         self._bus.close()
         await asyncio.gather(telling, return_exceptions=True)
         logger.info("%s stopped", self.owner_id)

@@ -6,7 +6,6 @@ The faces are `queue_message_handling.py` and `sync.py`.
 import logging
 import random
 import threading
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 
 from tenure.answer import Answer, AnswerKind, outcome_of_delete, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
+from tenure.deletion import DeletionFailure, DeletionStats, DeletionTally
 from tenure.errors import BadArgument
 from tenure.retry import RetryPolicy
 from tenure.settlement import Outcome
@@ -150,17 +150,9 @@ class DeletionCounts:
     def __init__(self, container_name: str, *, kept_failures: int = KEPT_FAILURES) -> None:
         """Of a service; the first `kept_failures` failures are kept with their reasons."""
         self.container_name = container_name
-        self.total_deletions = 0
-        self.successful_deletions = 0
-        self.failed_deletions = 0
         #: Deleted by the service's word, and a look did not show that it is gone.
         self.unverified_deletions = 0
-        #: Failed before, and deleted when the message was seen again.
-        self.resolved_deletions = 0
-        #: Why, by message id: the first ones, those that were resolved later left out.
-        self.deletion_failures: dict[str, str] = {}
-        self._outcomes: Counter[Outcome] = Counter()
-        self._kept = kept_failures
+        self._tally = DeletionTally(kept_failures)
         self._lock = threading.Lock()
 
     def track_steps(self, queue: Queue, message: Any, max_retries: int, *, verify: bool) -> Steps[bool]:
@@ -176,32 +168,60 @@ class DeletionCounts:
 
     def _count(self, deletion: Deletion) -> None:
         with self._lock:
-            self.total_deletions += 1
-            self._outcomes[deletion.outcome] += 1
             if deletion.ok:
-                self.successful_deletions += 1
-                if self.deletion_failures.pop(deletion.message_id, None) is not None:
-                    self.resolved_deletions += 1
-                return
-            self.failed_deletions += 1
-            if len(self.deletion_failures) < self._kept:
-                self.deletion_failures.setdefault(deletion.message_id, str(deletion.error))
+                self._tally.count_deleted(1, deletion.attempts)
+                self._tally.settle(deletion.message_id)
+            else:
+                at = SYSTEM_CLOCK.wall()
+                failure = DeletionFailure(deletion.message_id, deletion.outcome, str(deletion.error), at)
+                self._tally.count_failed(failure, deletion.attempts)
+
+    @property
+    def stats(self) -> DeletionStats:
+        """The counts now."""
+        with self._lock:
+            return self._tally.stats()
+
+    @property
+    def total_deletions(self) -> int:
+        """How many were tried."""
+        return self.stats.total
+
+    @property
+    def successful_deletions(self) -> int:
+        """How many worked."""
+        return self.stats.deleted
+
+    @property
+    def failed_deletions(self) -> int:
+        """How many did not."""
+        return self.stats.failed
+
+    @property
+    def resolved_deletions(self) -> int:
+        """Failed before, and deleted when the message was seen again."""
+        return self.stats.resolved
+
+    @property
+    def deletion_failures(self) -> dict[str, str]:
+        """Why, by message id: the first ones, those that were resolved later left out."""
+        return {failure.id: failure.text for failure in self.stats.first_failures}
 
     def get_stats(self) -> dict[str, Any]:
         """The counts. The rate is None before anything was deleted: there is none."""
-        with self._lock:
-            total = self.total_deletions
-            return {
-                "container": self.container_name,
-                "total_deletions": total,
-                "successful": self.successful_deletions,
-                "failed": self.failed_deletions,
-                "unverified": self.unverified_deletions,
-                "resolved": self.resolved_deletions,
-                "success_rate_percent": 100.0 * self.successful_deletions / total if total else None,
-                "outcomes": {outcome.value: count for outcome, count in sorted(self._outcomes.items())},
-                "first_failures": list(self.deletion_failures.items())[:_SHOWN_FAILURES],
-            }
+        stats = self.stats
+        rate = stats.success_rate
+        return {
+            "container": self.container_name,
+            "total_deletions": stats.total,
+            "successful": stats.deleted,
+            "failed": stats.failed,
+            "unverified": self.unverified_deletions,
+            "resolved": stats.resolved,
+            "success_rate_percent": None if rate is None else 100.0 * rate,
+            "outcomes": stats.outcomes,
+            "first_failures": [(failure.id, failure.text) for failure in stats.first_failures[:_SHOWN_FAILURES]],
+        }
 
     def log_stats(self) -> None:
         """Log the counts."""

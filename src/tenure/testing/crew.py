@@ -183,6 +183,7 @@ class Crew:
             wire.broker, wire.state, app.tasks, self._clock, options,
             opening=_is_open, locate=_here, lifespan=self._lifespan, client=app.client,
             schedules=lambda: tuple(app.schedules.values()), children=self._children,
+            claim_check=app.claim_check, router=app.router,
         )  # fmt: skip
 
     @contextlib.asynccontextmanager

@@ -67,6 +67,10 @@ class Harness(ABC):
     sweep_interval_seconds = 5.0
     #: Failed attempts after which a sweep gives up on a holder without presence.
     max_attempts = 3
+    #: How many storms blow over it; each costs thousands of calls.
+    storms = 4
+    #: What a worker test calls very long. Less where virtual time costs calls to a real server; over 600 in any case.
+    long_seconds = 3600.0
 
     broker: Broker
     state: State
@@ -165,6 +169,12 @@ class Harness(ABC):
         value = getattr(self.traits, trait)
         if not wanted(value):
             raise NotApplicable(f"{trait} is {value!r} here")
+
+    def need_browsable(self, *states: MessageState) -> None:
+        """Skip the test unless the broker shows what is in these states."""
+        hidden = [state.value for state in states if state not in self.traits.browsable]
+        if hidden:
+            raise NotApplicable(f"what is {' or '.join(hidden)} cannot be browsed here")
 
     # --- time -------------------------------------------------------------------------------------------
 

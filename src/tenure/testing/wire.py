@@ -12,7 +12,10 @@ from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
+import msgspec
+
 from tenure.broker import Broker, BrokerTraits
+from tenure.cloakroom import Cloakroom
 from tenure.errors import BrokerUnavailable
 from tenure.state import State
 
@@ -20,7 +23,7 @@ from tenure.state import State
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 
 #: What a worker says by the clock, whatever it runs; no crash points are counted there.
-_NOT_COUNTED = ("broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*")
+_NOT_COUNTED = ("broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "cloakroom.browse")
 
 
 class Wire:
@@ -34,6 +37,8 @@ class Wire:
         self.said: list[str] = []
         #: Called with name and arguments just before a word is passed on.
         self.spy: Callable[[str, tuple[Any, ...]], None] = lambda _name, _arguments: None
+        #: Set: what the broker is said to take, so that tests need no megabytes.
+        self.body_limit: int | None = None
         self.is_cut = asyncio.Event()
         self._heard = heard or (lambda _name, _arguments, _answer: None)
         self._thawed = asyncio.Event()
@@ -42,6 +47,10 @@ class Wire:
         self._unheard: dict[str, int] = {}
         self._cut_at: tuple[int, bool] | None = None
         self._counted = 0
+
+    def room(self, inner: Cloakroom) -> Cloakroom:
+        """A cloakroom on the same wire; its words are `cloakroom.fetch` and the like."""
+        return cast("Cloakroom", _RoomEnd(self, inner))
 
     # --- what a test does -------------------------------------------------------------------------------
 
@@ -139,10 +148,23 @@ class _BrokerEnd(_End):
     @property
     def traits(self) -> BrokerTraits:
         traits: BrokerTraits = self._inner.traits
-        return traits
+        limit = self._wire.body_limit
+        return traits if limit is None else msgspec.structs.replace(traits, body_limit=limit)
 
     def twin(self) -> "_BrokerEnd":
         """In virtual time there is one loop, and one wire."""
+        return self
+
+
+class _RoomEnd(_End):
+    def __init__(self, wire: Wire, inner: Cloakroom) -> None:
+        super().__init__(wire, "cloakroom", inner)
+        self.place, self.keep_seconds = inner.place, inner.keep_seconds
+
+    async def open(self) -> None:
+        await self._inner.open()
+
+    def twin(self) -> "_RoomEnd":
         return self
 
 

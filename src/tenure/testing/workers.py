@@ -15,10 +15,14 @@ from typing import Any, ClassVar, NoReturn, Self, Unpack, cast, overload
 
 import msgspec
 
+from tenure.broker import Sent
 from tenure.call import Call, Options, outgoing
+from tenure.claim_check import ClaimCheck
+from tenure.cloakroom import Cloakroom
 from tenure.errors import ConfigurationError
+from tenure.foreign import Router
 from tenure.handle import Asker, Handle, Read
-from tenure.message import MessageState, new_id
+from tenure.message import MessageState, Outgoing, new_id
 from tenure.middleware import Middlewares
 from tenure.record import Record
 from tenure.runtime.children import Children
@@ -65,6 +69,10 @@ class Stage:
         self.tasks: dict[str, Task[..., Any]] = {}
         #: As that of an app.
         self.middleware = Middlewares()
+        self.router = Router(None)
+        #: Set, before anything is sent: bodies over `body_limit` bytes go there, whatever the broker takes.
+        self.cloakroom: Cloakroom | None = None
+        self.body_limit: int | None = None
         #: What happened, in order: whatever a handler or a test notes, and every word that was carried out.
         self.trace: list[str] = []
         self._actors: list[Actor] = []
@@ -112,9 +120,16 @@ class Stage:
         """What a task needs of its app."""
         wall = self.harness.clock.wall()
         out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
-        (sent,) = await self.harness.broker.send([out])
+        (sent,) = await self.send(out)
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
         return Handle(cast("Asker", self), sent.id, msgspec.json.decode, duplicate=sent.duplicate)
+
+    async def send(self, out: Outgoing, wire: Wire | None = None) -> list[Sent]:
+        """Send one message, by claim check if the stage has a cloakroom; over `wire`, if that is to be cut."""
+        if self.cloakroom is None:
+            return await self.harness.broker.send([out])
+        wire = wire or self.wire()
+        return await ClaimCheck(wire.room(self.cloakroom)).send(wire.broker, [out])
 
     def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
         """What a task needs of its app."""
@@ -137,14 +152,19 @@ class Stage:
 
     def wire(self) -> Wire:
         """A wire for one worker, to be set up before the worker starts."""
-        return Wire(self.harness.broker, self.harness.state, self._heard)
+        wire = Wire(self.harness.broker, self.harness.state, self._heard)
+        wire.body_limit = self.body_limit
+        return wire
 
     async def start(
         self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
         tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
-        children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (),
+        children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (), has_room: bool = True,
     ) -> Actor:  # fmt: skip
-        """A worker that leases from now on, for all tasks of the stage or only for `tasks`."""
+        """A worker that leases from now on, for all tasks of the stage or only for `tasks`.
+
+        `has_room=False`: it does not know of the stage's cloakroom.
+        """
         wire = wire or self.wire()
         options = WorkerOptions(
             concurrency=concurrency,
@@ -157,8 +177,9 @@ class Stage:
         )
         worker = self.worker_type(
             wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,
-            opening=_is_open, locate=_nowhere, schedules=lambda: schedules,
+            opening=_is_open, locate=_nowhere, schedules=lambda: schedules, router=self.router,
             children=cast("Callable[..., Children]", children or Children),
+            claim_check=ClaimCheck(wire.room(self.cloakroom)) if has_room and self.cloakroom is not None else None,
         )  # fmt: skip
         await worker.start()
         actor = Actor(worker, wire)

@@ -1,5 +1,6 @@
 """A harness with a proxy on the way to both services, so that chosen calls go wrong."""
 
+import contextlib
 from collections.abc import Callable
 from types import TracebackType
 
@@ -8,9 +9,14 @@ from tests.conformance.aws_harness import DynamoHarness
 from tests.servers.aws import shared_aws
 from tests.servers.proxy_http import Call, HttpProxy
 
+from tenure.errors import BrokerUnavailable
+
 
 class ProxiedHarness(DynamoHarness):
     """SQS and DynamoDB on ministack, behind a proxy."""
+
+    #: Rarely, to have fewer calls.
+    sweep_interval_seconds = 15.0
 
     def __init__(self) -> None:
         """The proxy lets everything pass at first."""
@@ -19,6 +25,14 @@ class ProxiedHarness(DynamoHarness):
         self._options = msgspec.structs.replace(
             self._options, endpoint=self.proxy.url, state_endpoint=self.proxy.url, timeout_seconds=5.0
         )
+
+    async def die(self) -> None:
+        """The process is gone, with all that it knew: whoever comes next knows what the services know."""
+        self.proxy.rule(lambda _: True, self.proxy.cut)
+        with contextlib.suppress(BrokerUnavailable):
+            await self._close()
+        self.proxy.clear()
+        await self._open()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -36,15 +50,42 @@ def asks(operation: str) -> Callable[[Call], bool]:
     return lambda call: call.target.endswith(b"." + operation.encode())
 
 
+class Once:
+    """A rule for the first call of a kind."""
+
+    def __init__(self, matches: Callable[[Call], bool]) -> None:
+        """Wait for it."""
+        self._matches = matches
+        self.was_seen = False
+
+    def __call__(self, call: Call) -> bool:
+        """Whether this is the one."""
+        is_it = not self.was_seen and self._matches(call)
+        self.was_seen = self.was_seen or is_it
+        return is_it
+
+
+class From:
+    """A rule for every call from that number on, counted from 0: whoever makes them has died before."""
+
+    def __init__(self, number: int) -> None:
+        """Count from here."""
+        self._left = number
+
+    def __call__(self, _call: Call) -> bool:
+        """Whether it is dead by now."""
+        self._left -= 1
+        return self._left < 0
+
+
 class Nth:
     """A rule for the call of that number from now on, counted from 0, whatever it is."""
 
     def __init__(self, number: int) -> None:
         """Count from here."""
-        self._number = number
-        self._seen = -1
+        self._left = number + 1
 
     def __call__(self, _call: Call) -> bool:
         """Whether this is the one."""
-        self._seen += 1
-        return self._seen == self._number
+        self._left -= 1
+        return self._left == 0

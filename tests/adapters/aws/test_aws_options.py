@@ -118,6 +118,20 @@ async def test_a_table_that_is_missing_is_made_only_when_asked() -> None:
 
 
 @pytest.mark.real_time
+async def test_a_table_that_would_never_forget_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    harness = DynamoHarness()
+    options = harness._options
+    await _open(options)
+    await _open(options)
+    assert "never forgets" not in caplog.text
+    harness._dynamo().update_time_to_live(
+        TableName=options.table, TimeToLiveSpecification={"Enabled": False, "AttributeName": "forget"}
+    )
+    await _open(options)
+    assert "switch its time to live on, with the attribute 'forget'" in caplog.text
+
+
+@pytest.mark.real_time
 async def test_a_table_of_somebody_else_is_left_alone() -> None:
     harness = DynamoHarness()
     options = harness._options

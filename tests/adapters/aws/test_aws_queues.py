@@ -7,25 +7,41 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.conformance.aws_harness import DynamoHarness, LenientHarness, PriorityHarness, SqsHarness
+from tests.conformance.aws_harness import (
+    DynamoHarness,
+    FauxqsHarness,
+    LenientHarness,
+    PriorityHarness,
+    SqsHarness,
+)
 
 from tenure.adapters.aws.faults import BadQueueName, QueueMissing, RedriveTooSoon
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.envelope import decode
-from tenure.errors import BadTask
-from tenure.lease import LeaseState
+from tenure.errors import BadTask, BrokerUnavailable
+from tenure.finding import Severity
+from tenure.lease import Lease, LeaseState
 from tenure.message import Counters, Message, MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, QUEUE
 from tenure.testing.workers import Stage
+from tenure.verdict import Reason
 
 FIFO = "orders.fifo"
 HOUR = 3600.0
 DAY = 86_400.0
+FINAL = Reason("rejected", "never")
 
 
 @pytest.fixture
 def house() -> SqsHarness:
     return SqsHarness()
+
+
+@pytest.fixture(params=[SqsHarness, FauxqsHarness], ids=["ministack", "fauxqs"])
+def either(request: pytest.FixtureRequest) -> SqsHarness:
+    kind: type[SqsHarness] = request.param
+    return kind()
 
 
 @pytest.fixture
@@ -90,6 +106,56 @@ async def test_a_dead_letter_of_a_fifo_queue_can_be_redriven_at_once(house: SqsH
     assert (again.id, decode(again.envelope).generation) == (message.id, 1)
 
 
+async def test_a_message_that_dies_again_while_it_is_redriven_keeps_its_body(
+    house: SqsHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await house.leased(house.stranger())
+    await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    whole = house._store.queues.send
+
+    async def fast(parcels: Any) -> list[str]:
+        said = await whole(parcels)
+        # Before the redrive has heard that the copy arrived, somebody has run it in vain.
+        again = await house.lease_one(house.stranger())
+        await house.broker.dead_letter([DeadLetter(again, FINAL)])
+        return said
+
+    monkeypatch.setattr(house._store.queues, "send", fast)
+    assert await house.broker.redrive([lease.id]) == [lease.id]
+    monkeypatch.setattr(house._store.queues, "send", whole)
+    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    assert (browsed.id, browsed.reason) == (lease.id, FINAL)
+    assert decode(browsed.envelope).generation == 1
+    assert await house.broker.redrive([lease.id]) == [lease.id]
+    assert decode((await house.lease_one(house.stranger())).envelope).generation == 2
+
+
+async def test_a_half_redriven_message_is_a_dead_letter_until_it_arrived(
+    house: SqsHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await house.leased(house.stranger())
+    await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    died_at = house.clock.wall()
+    whole = house._store.queues.send
+
+    async def broken(_parcels: Any) -> list[str]:
+        raise BrokerUnavailable("the line is down", outcome_unknown=True)
+
+    monkeypatch.setattr(house._store.queues, "send", broken)
+    with pytest.raises(BrokerUnavailable):
+        await house.broker.redrive([lease.id])
+    monkeypatch.setattr(house._store.queues, "send", whole)
+    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    assert (browsed.id, browsed.reason, browsed.finished_at) == (lease.id, BROKEN, died_at)
+    assert browsed.envelope == lease.envelope
+    record = await house.record(lease.id)
+    assert (record.state, record.reason) == (MessageState.DEAD, BROKEN)
+    assert await house.broker.redrive([lease.id]) == [lease.id]
+    assert (await house.record(lease.id)).reason is None
+    assert await house.broker.browse(QUEUE, MessageState.DEAD) == []
+    assert (await house.lease_one(house.stranger())).id == lease.id
+
+
 # -- delays ----------------------------------------------------------------------------------------
 
 
@@ -152,14 +218,27 @@ async def test_a_copy_that_comes_back_too_early_is_hidden_while_its_holder_works
     assert await house.lease(house.stranger()) == []
     (touched,) = await house.broker.touch([lease])
     assert touched.state is LeaseState.HELD
-    await house.complete(touched)
+    # The copy is another receipt's by now: the message is done, and nobody can say whether the copy is gone.
+    assert await _complete(house, touched) is Outcome.UNKNOWN
     await house.advance(house.lease_seconds * 3)
-    # The copy was another receipt's by then, so it is met once more, found done, and deleted.
-    for again in await house.lease_all(house.stranger()):
-        assert again.id == lease.id
-        (settlement,) = await house.broker.ack([Ack(again)])
-        assert settlement.outcome is Outcome.DELETED
+    # It is met once more, found done, and deleted.
+    again = await house.lease_one(house.stranger())
+    assert again.id == lease.id
+    (settlement,) = await house.broker.ack([Ack(again)])
+    assert settlement.outcome is Outcome.DELETED
     assert await house.is_completed(lease.id)
+    assert await house.lease_all(house.stranger()) == []
+
+
+async def _complete(house: SqsHarness, lease: Lease) -> Outcome:
+    """Claim, seal and ack, as a worker does."""
+    message = decode(lease.envelope)
+    request = ClaimRequest(Scope.of(message), message.id, lease.owner, house.lease_seconds, digest(message))
+    (answer,) = await house.state.ledger.claim([request])
+    assert isinstance(answer, Fresh)
+    assert await house.state.ledger.seal([Seal(answer.token, b"1")]) == [True]
+    (settlement,) = await house.broker.ack([Ack(lease, b"1")])
+    return settlement.outcome
 
 
 async def test_a_stale_ack_deletes_nothing_that_somebody_else_holds(lenient: LenientHarness) -> None:
@@ -218,27 +297,69 @@ async def test_priorities_are_physical_queues(three: PriorityHarness) -> None:
 
 async def _with_policy(house: SqsHarness, receives: int) -> None:
     sqs = house._behind()
-    sqs.create_queue(QueueName=f"{house._name}-theirs")
-    policy = {
-        "deadLetterTargetArn": f"arn:aws:sqs:eu-west-1:000000000000:{house._name}-theirs",
-        "maxReceiveCount": receives,
-    }
+    url = sqs.create_queue(QueueName=f"{house._name}-theirs")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = {"deadLetterTargetArn": arn, "maxReceiveCount": receives}
     sqs.create_queue(QueueName=f"{house._name}-{QUEUE}", Attributes={"RedrivePolicy": json.dumps(policy)})
 
 
-async def test_a_redrive_policy_that_is_too_eager_refuses_to_start(house: SqsHarness) -> None:
-    await _with_policy(house, 3)
-    with pytest.raises(RedriveTooSoon, match="maxReceiveCount"):
-        await house.lease(house.stranger())
+async def test_a_redrive_policy_that_is_too_eager_refuses_to_start(either: SqsHarness) -> None:
+    await _with_policy(either, 3)
+    with pytest.raises(RedriveTooSoon, match=r"after 3 receives .* Set maxReceiveCount to 100 at least"):
+        await either.lease(either.stranger())
+    async with Stage(either) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        with pytest.raises(RedriveTooSoon):
+            await stage.start(queues=(QUEUE,))
+    # Whoever only looks is told what lies there.
+    assert (await either.depth()).ready == 0
 
 
 async def test_a_patient_redrive_policy_is_respected_and_told(
-    house: SqsHarness, caplog: pytest.LogCaptureFixture
+    either: SqsHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await _with_policy(house, 1000)
+    await _with_policy(either, 1000)
     with caplog.at_level(logging.WARNING):
-        await house.put()
-    assert "redrive policy of its own" in caplog.text
+        await either.put()
+        (finding,) = await either.broker.check([QUEUE])
+    assert (finding.id, finding.severity, finding.subject) == (
+        "redrive_policy", Severity.WARNING, f"queue {either._name}-{QUEUE}"
+    )  # fmt: skip
+    assert f"after 1000 receives SQS itself moves a message to queue '{either._name}-theirs'" in finding.evidence
+    assert caplog.text.count("[redrive_policy]") == 1
+    assert (await either.lease_one(either.stranger())).counters == Counters(deliveries=1)
+
+
+async def test_a_queue_without_a_policy_has_no_finding(house: SqsHarness) -> None:
+    await house.put()
+    assert await house.broker.check([QUEUE]) == []
+
+
+async def test_looking_makes_no_queue(house: SqsHarness) -> None:
+    depth = await house.depth("nowhere")
+    assert (depth.ready, depth.delayed, depth.leased, depth.dead, depth.estimated) == (0, 0, 0, 0, True)
+    assert not house._behind().list_queues(QueueNamePrefix=house._name).get("QueueUrls")
+
+
+async def test_a_message_that_sqs_moved_away_by_its_own_policy_waits_where_the_finding_says(either: SqsHarness) -> None:
+    await _with_policy(either, 100)
+    message = await either.put()
+    for _ in range(101):
+        for lease in await either.lease(either.stranger()):
+            await either.broker.give_back([GiveBack(lease)])
+    assert await either.lease_all(either.stranger()) == []
+    assert await either.state_of(message.id) is MessageState.READY
+    sqs = either._behind()
+    url = sqs.get_queue_url(QueueName=f"{either._name}-theirs")["QueueUrl"]
+    (moved,) = sqs.receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
+    # Moved back with SQS's own redrive it is lent as if nothing had been.
+    back = sqs.get_queue_url(QueueName=f"{either._name}-{QUEUE}")["QueueUrl"]
+    sqs.send_message(QueueUrl=back, MessageBody=moved["Body"], MessageAttributes=moved["MessageAttributes"])
+    again = await either.lease_one(either.stranger())
+    assert (again.id, again.counters.attempts) == (message.id, 0)
 
 
 async def test_a_queue_that_is_missing_is_made_only_when_asked(house: SqsHarness) -> None:

@@ -1,5 +1,6 @@
 """Calls that go wrong on the way to the service and back, and how each must end."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +22,7 @@ from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, Nack, Outcome
 from tenure.testing.harness import BROKEN, QUEUE
+from tenure.testing.workers import Stage
 
 
 class ProxiedHarness(AzureHarness):
@@ -249,3 +251,88 @@ async def test_a_nack_whose_message_cannot_be_shown_comes_back_when_its_lease_en
     await harness.lapse()
     again = await harness.lease_one(harness.stranger())
     assert (again.id, again.counters.attempts) == (lease.id, 1)
+
+
+async def test_a_minute_of_throttling_makes_a_worker_slower_and_loses_nothing(harness: ProxiedHarness) -> None:
+    async with Stage(harness) as stage:
+        runs: list[int] = []
+
+        @stage.task
+        async def work(number: int) -> None:
+            runs.append(number)
+            await asyncio.sleep(20)
+
+        ids = [await stage.submit(work.bind(number)) for number in range(4)]
+        await stage.start(concurrency=2)
+        await stage.until(lambda: len(runs) >= 2)
+        until = harness.clock.monotonic() + 60
+        busy = [
+            proxy.rule(lambda _call: harness.clock.monotonic() < until, proxy.answer(503, Retry_After="5"))
+            for proxy in (harness.queue, harness.table)
+        ]
+        await asyncio.sleep(61)
+        for id in ids:
+            assert (await stage.ended(id, within=600)).state is MessageState.COMPLETED
+        # Who is told to come back in five seconds does so; a handful of calls may be under way at once.
+        assert 5 <= sum(rule.used for rule in busy) <= 150
+    assert sorted(runs) == [0, 1, 2, 3]
+    await harness.lapse()
+    assert await harness.shown() == []
+
+
+@pytest.mark.parametrize("status", [500, 503])
+async def test_every_call_of_a_run_may_be_refused_once(harness: ProxiedHarness, status: int) -> None:
+    async with Stage(harness) as stage:
+        runs: list[str] = []
+
+        @stage.task
+        async def work(word: str) -> None:
+            runs.append(word)
+
+        await stage.submit(work.bind("first"))
+        await stage.start()
+        await stage.until(lambda: runs == ["first"])
+        seen: set[str] = set()
+
+        def is_new(call: Call) -> bool:
+            """Not what is the same call with another message, row or receipt."""
+            kind = f"{call.method} {call.path.partition('(')[0].partition('?')[0].partition('/messages/')[0]}"
+            is_known = kind in seen
+            seen.add(kind)
+            return not is_known
+
+        for proxy in (harness.queue, harness.table):
+            proxy.rule(is_new, proxy.answer(status))
+        message = harness.message(task="work", body={"word": "second"})
+        while True:  # as an app does it
+            try:
+                await harness.broker.send([Outgoing(message)])
+                break
+            except BrokerUnavailable:
+                await asyncio.sleep(1)
+        id = message.id
+        assert (await stage.ended(id, within=600)).state is MessageState.COMPLETED
+        assert len(seen) >= 5
+    assert runs == ["first", "second"]
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack"])
+async def test_a_settlement_waits_for_the_touch_that_is_under_way(harness: ProxiedHarness, verb: str) -> None:
+    """Else it would use the receipt that the touch has just made worthless."""
+    lease = await harness.leased(harness.stranger())
+    await harness.advance(5.0)
+    rule = harness.queue.rule(TOUCH, harness.queue.delay(0.3), times=1)
+    touch = asyncio.ensure_future(harness.broker.touch([lease]))
+    while not rule.used:  # noqa: ASYNC110 - by the proxy's own thread
+        await asyncio.sleep(0)
+    if verb == "ack":
+        (settlement,) = await harness.broker.ack([Ack(lease)])
+        assert settlement.outcome == Outcome.DELETED
+        assert await harness.shown() == []
+    else:
+        await harness.broker.nack([Nack(lease, 0.0, BROKEN)])
+        assert await harness.shown() == [lease.envelope], "it need not wait for the end of its lease"
+    ((touched,),) = await asyncio.gather(touch)
+    assert touched.state == LeaseState.HELD
+    (late,) = await harness.broker.touch([touched])
+    assert late.state == LeaseState.LOST

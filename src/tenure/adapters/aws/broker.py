@@ -11,6 +11,7 @@ from tenure.adapters.aws import lending, looking, operating, returning, sending,
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
 from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -36,6 +37,10 @@ class SqsBroker:
 
     def twin(self) -> "SqsBroker":
         return SqsBroker(self._store.twin())
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:
+        spots = [spot for queue in queues for spot in self._store.queues.spots(queue)]
+        return [one for spot in spots for one in (await self._store.queues.known(spot)).findings]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         return await self._store.act(sending.send(self._store, batch)) if batch else []

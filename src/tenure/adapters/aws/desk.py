@@ -2,12 +2,13 @@
 
 A decision is a plain function of what the row says now. It may be asked more than once, and must say the same to
 whoever repeats it after a lost reply: who holds what is told by owner and fence, so a change that was made already is
-recognised.
+recognised. A write that got no answer is looked for at once: if the row says what was to be written, it was.
 
 Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one lease call lent
-       m#<id> b…     a dead letter's body       holders <owner>      who has rows of that kind
-       m#<id> c…     its checkpoint             roster <owner>       presence
-       k#<scope> k   the claim of a key         dead#<queue> …       dead letters in the order of their end
+       m#<id> b… a…  a dead letter's body       holders <owner>      who has rows of that kind
+       m#<id> x…     checkpoint, large result   roster <owner>       presence
+       k#<scope> k   the claim of a key, and x… dead#<queue> …       dead letters in the order of their end
+       u#<word> u    messages to be unique
        board …, turn …, tick …, sweep           j …, s#…             events and samples (`pages.py`)
 
 Used by everything above the table.
@@ -15,7 +16,8 @@ Used by everything above the table.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -32,7 +34,11 @@ A = TypeVar("A")
 
 #: Somebody else was faster, so often in a row.
 _TRIES = 50
+#: So often in a row it is looked for what became of a write.
+_LOOKS = 3
 _BODY_PAGE = 90_000
+#: What is kept of a dead letter: its body, and the attributes of one that is not ours.
+_BODY, _ATTRIBUTES = "b", "a"
 #: SQS keeps no message longer.
 _RETENTION_SECONDS = 14 * 86_400.0
 
@@ -74,14 +80,16 @@ class Change(msgspec.Struct, Generic[A]):
 class Desk:
     """Decides about rows of one table."""
 
-    def __init__(self, table: Table, clock: Clock, keep_seconds: float) -> None:
-        """Finished rows are kept for so long."""
+    def __init__(
+        self, table: Table, clock: Clock, keep_seconds: float, wrote: OrderedDict[Place, Row] | None = None
+    ) -> None:
+        """Finished rows are kept for so long. `wrote` is shared by all desks of one process, on whatever loop."""
         self.table = table
         self.clock = clock
         self.keep_seconds = keep_seconds
         self._fence = 0
-        #: What this desk wrote last about messages that are lent.
-        self._wrote: dict[Place, Row] = {}
+        #: What was written here last about messages that are lent.
+        self._wrote = OrderedDict[Place, Row]() if wrote is None else wrote
 
     def now(self) -> float:
         """The moment, on the table's line."""
@@ -90,6 +98,10 @@ class Desk:
     def kept_until(self) -> float:
         """When what ends now may be forgotten."""
         return self.clock.wall() + self.keep_seconds
+
+    def kept_after_the_queue(self) -> float:
+        """When what belongs to a message that is sent now may be forgotten: SQS may keep it for long before it ends."""
+        return self.kept_until() + _RETENTION_SECONDS
 
     def next_fence(self, top: int) -> int:
         """Higher than `top` and than every one that was given out here; and also if all data was lost."""
@@ -116,16 +128,18 @@ class Desk:
         """
         answers: dict[int, A] = {}
         left = list(range(len(places)))
+        looks = iter(range(_LOOKS))
         for tried in range(_TRIES):
             if not left:
                 return [answers[number] for number in range(len(places))]
             turn = _firsts(left, places)
-            rows = await self._rows([places[number] for number in turn], tried=tried, are_new=are_new)
+            thought = self._thought([places[number] for number in turn], tried=tried, are_new=are_new)
+            rows = await self._rows([places[number] for number in turn], thought)
             writes: list[tuple[int, A, Write]] = []
             for number, row in zip(turn, rows, strict=True):
                 change = decide(number, kind.read(row))
                 if change.to is None and not (change.remove and row is not None):
-                    if tried == 0 and (are_new or places[number] in self._wrote):
+                    if places[number] in thought:
                         continue  # nothing would be written, so nothing would tell if that was wrong
                     answers[number] = change.answer
                     continue
@@ -133,7 +147,7 @@ class Desk:
                 expected = None if row is None else row.text
                 forget_at = change.forget_at or self._forget_at(change.to, expected)
                 writes.append((number, change.answer, Write(places[number], text, expected, forget_at)))
-            done = await self.table.write([write for _, _, write in writes]) if writes else []
+            done = await self._write([write for _, _, write in writes], looks) if writes else []
             for (number, answer, write), ok in zip(writes, done, strict=True):
                 self._remember(write, ok=ok)
                 if ok:
@@ -143,14 +157,32 @@ class Desk:
                 await asyncio.sleep(0.005 * min(tried, 20))
         raise BrokerUnavailable("others change the same row all the time; nothing was done, and it is tried again")
 
-    async def _rows(self, places: list[Place], *, tried: int, are_new: bool) -> list[Row | None]:
-        """The rows as they are; at first as they are thought to be."""
-        if tried == 0 and are_new:
-            return [None] * len(places)
-        thought = {place: self._wrote[place] for place in places if place in self._wrote} if tried == 0 else {}
+    async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[bool]:
+        """Whether each was carried out. If no answer came, look for it; if that fails too, nothing is known."""
+        try:
+            return await self.table.write(writes)
+        except BrokerUnavailable as error:
+            if not error.outcome_unknown or next(looks, None) is None:
+                raise
+            try:
+                rows = await self.table.get([write.place for write in writes])
+            except BrokerUnavailable:
+                raise error from None
+        return [(None if row is None else row.text) == write.text for row, write in zip(rows, writes, strict=True)]
+
+    def _thought(self, places: list[Place], *, tried: int, are_new: bool) -> dict[Place, Row | None]:
+        """What rows are thought to say, at first."""
+        if tried:
+            return {}
+        if are_new:
+            return dict.fromkeys(places)
+        return {place: row for place in places if (row := self._wrote.get(place)) is not None}
+
+    async def _rows(self, places: list[Place], thought: dict[Place, Row | None]) -> list[Row | None]:
+        """The rows as they are thought to be, and the others as they are."""
         asked = [place for place in places if place not in thought]
         found = dict(zip(asked, await self.table.get(asked), strict=True)) if asked else {}
-        return [thought.get(place) or found.get(place) for place in places]
+        return [thought[place] if place in thought else found.get(place) for place in places]
 
     def _remember(self, write: Write, *, ok: bool) -> None:
         """Keep what was just written about a message that is lent: its holder speaks next."""
@@ -158,7 +190,7 @@ class Desk:
         if ok and write.text is not None and _LEASED in write.text:
             self._wrote[write.place] = Row(write.place, write.text)
             if len(self._wrote) > _REMEMBERED:
-                del self._wrote[next(iter(self._wrote))]
+                self._wrote.popitem(last=False)
 
     async def change_one(self, kind: Kind[T], place: Place, decide: Callable[[T | None], Change[A]]) -> A:
         """As `change`, for one row."""
@@ -173,15 +205,15 @@ class Desk:
             return KEEP
         if isinstance(value, Entry | Claim):
             due = max(0.0, value.due - self.now()) if isinstance(value, Entry) else 0.0
-            return self.kept_until() + _RETENTION_SECONDS + due
+            return self.kept_after_the_queue() + due
         return None
 
     # -- bodies of dead letters ----------------------------------------------------------------------
 
-    async def keep_body(self, id: str, text: str) -> int:
+    async def keep_body(self, id: str, text: str, part: str) -> int:
         """Keep a body beside its entry; how many rows that takes. The same body may be kept again."""
         pages = [text[start : start + _BODY_PAGE] for start in range(0, len(text), _BODY_PAGE)] or [""]
-        places = [Place(f"m#{id}", f"b{number:04}") for number in range(len(pages))]
+        places = _pages(id, len(pages), part)
 
         def decide(number: int, known: str | None) -> Change[None]:
             return Change(None, None if known == pages[number] else pages[number])
@@ -189,19 +221,36 @@ class Desk:
         await self.change(_TEXT, places, decide)
         return len(pages)
 
-    async def body(self, id: str, pages: int) -> str:
+    async def body(self, id: str, pages: int, part: str) -> str:
         """The body that was kept; empty if it is not there."""
-        texts = await self.get(_TEXT, [Place(f"m#{id}", f"b{number:04}") for number in range(pages)])
+        texts = await self.get(_TEXT, _pages(id, pages, part))
         return "".join(text or "" for text in texts)
 
-    async def drop_body(self, id: str, pages: int) -> None:
+    async def drop_body(self, id: str, pages: int, part: str) -> None:
         """It is needed no more."""
-        writes = [Write(Place(f"m#{id}", f"b{number:04}"), None, None) for number in range(pages)]
+        writes = [Write(place, None, None) for place in _pages(id, pages, part)]
         if writes:
             await self.table.write(writes)
 
 
 _TEXT = Kind(str)
+
+
+def body_rows(shelf: int) -> str:
+    """Where the body of the dead letter at that place of the shelf is: each death has rows of its own.
+
+    So whoever drops those of an earlier one cannot drop these.
+    """
+    return f"{_BODY}{shelf}-"
+
+
+def attribute_rows(shelf: int) -> str:
+    """Likewise, for what stood beside its body."""
+    return f"{_ATTRIBUTES}{shelf}-"
+
+
+def _pages(id: str, count: int, part: str) -> list[Place]:
+    return [Place(f"m#{id}", f"{part}{number:04}") for number in range(count)]
 
 
 def entry_place(id: str) -> Place:

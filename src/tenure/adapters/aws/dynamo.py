@@ -7,27 +7,31 @@ changed, by a call of its own.
 """
 
 import asyncio
+import logging
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.link import Link
 from tenure.adapters.aws.table import KEEP, Place, Row, Write
+from tenure.answer import AnswerKind
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
+from tenure.retry import RetryPolicy
 
 T = TypeVar("T")
 
+logger = logging.getLogger("tenure.aws")
+
+#: The attribute by which DynamoDB removes a row itself.
+_FORGET = "forget"
 _WRITES, _READS = 25, 100
 #: A batch that was only partly answered is asked for the rest so often.
-_TRIES = 6
-_FIRST_PAUSE = 0.05
+_AGAIN = RetryPolicy(max_attempts=6, first_delay_seconds=0.05)
 
 
 class DynamoTable:
     """Rows in one table of DynamoDB."""
-
-    #: 400 KiB, less what the key and the other attributes take.
-    row_limit = 380_000
 
     def __init__(self, link: Link) -> None:
         """Stand on `link`, which whoever made it opens and closes."""
@@ -47,6 +51,7 @@ class DynamoTable:
             await self._create()
         else:
             self._check(described["Table"])
+            await self._check_forgetting()
         self._is_there = True
 
     async def close(self) -> None:
@@ -59,7 +64,7 @@ class DynamoTable:
         found: dict[Place, Row] = {}
         for some in _portions(list(dict.fromkeys(places)), _READS):
             keys = [{"part": {"S": one.part}, "sort": {"S": one.sort}} for one in some]
-            for tried in range(_TRIES):
+            for attempt in range(1, _AGAIN.max_attempts + 1):
                 request = {self._name: {"Keys": keys, "ConsistentRead": True}}
                 answer = await self._call("batch_get_item", RequestItems=request)
                 rows = map(_row, answer["Responses"].get(self._name, ()))
@@ -67,7 +72,7 @@ class DynamoTable:
                 keys = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
                 if not keys:
                     break
-                await asyncio.sleep(_FIRST_PAUSE * 2**tried)
+                await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
             else:
                 raise BrokerUnavailable(f"{self._place} leaves {len(keys)} of {len(some)} reads undone; tried again")
         return [found.get(place) for place in places]
@@ -76,10 +81,15 @@ class DynamoTable:
         answers: dict[int, bool] = {}
         together = [number for number, one in enumerate(batch) if not _is_alone(one)]
         alone = [number for number, one in enumerate(batch) if _is_alone(one)]
-        for some in _portions(together, _WRITES):
-            answers |= dict(zip(some, await self._write([batch[number] for number in some]), strict=True))
-        for number in alone:
-            answers[number] = await self._put(batch[number])
+        try:
+            for some in _portions(together, _WRITES):
+                answers |= dict(zip(some, await self._write([batch[number] for number in some]), strict=True))
+            for number in alone:
+                answers[number] = await self._put(batch[number])
+        except BrokerUnavailable as error:
+            if error.outcome_unknown or not answers:
+                raise
+            raise BrokerUnavailable(f"{error}; a part of it was done", outcome_unknown=True) from error
         return [answers[number] for number in range(len(batch))]
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
@@ -112,32 +122,38 @@ class DynamoTable:
     async def _write(self, batch: Sequence[Write]) -> list[bool]:
         """One call; what the service leaves undone because it is busy is asked for again."""
         done: dict[int, bool] = {}
-        for tried in range(_TRIES):
+        in_doubt: set[int] = set()
+        for attempt in range(1, _AGAIN.max_attempts + 1):
             left = [number for number in range(len(batch)) if number not in done]
             statements = [self._statement(batch[number]) for number in left]
             answer = await self._call("batch_execute_statement", Statements=statements)
             for number, one in zip(left, answer["Responses"], strict=True):
                 said = self._read(one)
-                if said is not None:
-                    done[number] = said
+                if said in _PASSING:
+                    in_doubt |= {number} if said is AnswerKind.PASSING else set()
+                    continue
+                if said is AnswerKind.CONFLICT and number in in_doubt:
+                    # Somebody else was faster, or we were, when the service said that it was in trouble.
+                    text = f"{self._place} was in trouble; a write may have been carried out"
+                    raise BrokerUnavailable(text, outcome_unknown=True)
+                done[number] = said is None
             if len(done) == len(batch):
                 return [done[number] for number in range(len(batch))]
-            await asyncio.sleep(_FIRST_PAUSE * 2**tried)
+            await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
         undone = len(batch) - len(done)
         text = f"{self._place} is busy and leaves {undone} of {len(batch)} writes undone; tried again"
-        raise BrokerUnavailable(text, outcome_unknown=bool(done))
+        raise BrokerUnavailable(text, outcome_unknown=bool(done or in_doubt))
 
-    def _read(self, answer: dict[str, Any]) -> bool | None:
-        """Whether one statement took effect. None: not yet, ask again."""
+    def _read(self, answer: dict[str, Any]) -> AnswerKind | None:
+        """What came of one statement. None: it took effect."""
         error = answer.get("Error")
         if error is None:
-            return True
-        code = str(error.get("Code", ""))
-        if code in faults.CONFLICT:
-            return False
-        if code in _PASSING:
             return None
-        raise BrokerError(f"{self._place} refused to write a row: {code}: {error.get('Message', '')}; nothing was done")
+        code, text = str(error.get("Code", "")), str(error.get("Message", ""))
+        said = faults.of_entry(code, text, is_theirs=code.startswith("Internal"))
+        if said.kind is AnswerKind.CONFLICT or said.kind in _PASSING:
+            return said.kind
+        raise faults.refused(said, text, "a write", self._place)
 
     def _statement(self, one: Write) -> dict[str, Any]:
         part, sort = {"S": one.place.part}, {"S": one.place.sort}
@@ -167,7 +183,7 @@ class DynamoTable:
                 ExpressionAttributeNames={"#d": "d"}, ExpressionAttributeValues={":before": {"S": one.expected}},
             )  # fmt: skip
         except BrokerError as error:
-            if error.__cause__ is None or faults.code_of(error.__cause__) not in faults.CONFLICT:
+            if not faults.is_conflict(error):
                 raise
             return False
         return True
@@ -191,12 +207,27 @@ class DynamoTable:
             if described["Table"]["TableStatus"] == "ACTIVE":
                 break
             await asyncio.sleep(1.0)
-        specification = {"Enabled": True, "AttributeName": "forget"}
+        else:
+            raise BrokerUnavailable(f"{self._place} was asked for and is not there after {_PATIENCE} s; tried again")
+        specification = {"Enabled": True, "AttributeName": _FORGET}
         try:
             await self._call("update_time_to_live", TableName=self._name, TimeToLiveSpecification=specification)
         except BrokerError as error:
             if "ValidationException" not in str(error):  # it is switched on already
                 raise
+
+    async def _check_forgetting(self) -> None:
+        """A table that was made by others may keep everything for ever, which works, and costs."""
+        try:
+            answer = await self._call("describe_time_to_live", TableName=self._name)
+        except faults.PermissionMissing:
+            return  # needed for nothing else
+        said = answer["TimeToLiveDescription"]
+        if said.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING") or said.get("AttributeName") != _FORGET:
+            logger.warning(
+                "%s never forgets: switch its time to live on, with the attribute %r, or it grows for ever",
+                self._place, _FORGET,
+            )  # fmt: skip
 
     def _check(self, table: dict[str, Any]) -> None:
         keys = {one["KeyType"]: one["AttributeName"] for one in table["KeySchema"]}
@@ -205,11 +236,8 @@ class DynamoTable:
             raise StoreMissing(msg)
 
 
-#: Codes of a statement that may pass when it is said again; nothing was written.
-_PASSING = frozenset({
-    "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded", "InternalServerError",
-    "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflict",
-})  # fmt: skip
+#: A statement may pass when it is said again.
+_PASSING = frozenset({AnswerKind.PASSING, AnswerKind.THROTTLED})
 #: Seconds until a new table must be there.
 _PATIENCE = 60
 

@@ -21,6 +21,13 @@ GONE, UNSENT = "gone", ""
 SENT, RUNNING, DONE = "sent", "running", "done"
 
 
+class Bulk(msgspec.Struct, frozen=True):
+    """Bytes that are too large for the row that names them: where they are, in the same part (`bulk.py`)."""
+
+    name: str
+    pages: int
+
+
 class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     """Who may run something, and whether it is done."""
 
@@ -38,6 +45,8 @@ class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     top: int = 0
     result: bytes = b""
     handoffs: tuple[Outgoing, ...] = ()
+    #: Where result and hand-offs are instead, if they are large.
+    bulk: Bulk | None = None
     finished_at: float | None = None
 
     def is_run_under(self, owner: str, fence: int) -> bool:
@@ -73,6 +82,8 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     seconds: float = 0.0
     deadline: float = 0.0
     hold_until: float = 0.0
+    #: The fence of the lease that was given a fresh window when its copy came back and nobody had swept.
+    graced: int = 0
     receipt: str = ""
     #: SQS's own id of the copy that was last lent.
     copy: str = ""
@@ -95,8 +106,16 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     is_redriving: bool = False
     #: How many rows hold its body; only a dead letter has some.
     pages: int = 0
-    #: The fence under which the checkpoint that counts was kept. 0: there is none.
-    checkpoint: int = 0
+    #: Its place on the shelf of dead letters.
+    shelf: int = 0
+    #: And how many its attributes, if it is not ours.
+    attribute_pages: int = 0
+    #: The form in which it lies in its queue (`wire.py`). Empty: the usual one.
+    wire: str = ""
+    #: Of one that is not ours: the FIFO group that its sender gave it.
+    group: str = ""
+    #: Where the checkpoint is that counts.
+    checkpoint: Bulk | None = None
 
     @property
     def counters(self) -> Counters:
@@ -107,6 +126,11 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     def is_sealed(self) -> bool:
         """Whether it is done by its own claim."""
         return self.claim is not None and self.claim.state == DONE
+
+    @property
+    def is_half_redriven(self) -> bool:
+        """Whether its copy has perhaps not arrived: to everybody it is a dead letter still."""
+        return self.is_redriving and self.state == MessageState.READY and not self.deliveries
 
     @property
     def is_finished(self) -> bool:

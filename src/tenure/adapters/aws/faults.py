@@ -1,38 +1,29 @@
 """Every error of the services and of the way to them, said in Tenure's words.
 
-The only place that knows Amazon's error codes. Each sentence says what happened to the messages and what to do. Used
-by `link.py`, `queues.py` and `dynamo.py`.
+What can pass and what cannot is decided in `tenure/answer.py`, for all who speak to such services; here are the codes
+that people must do something about. Each sentence says what happened to the messages and what to do. Used by `link.py`,
+`queues.py` and `dynamo.py`.
 """
 
 import asyncio
 
 from botocore import exceptions  # type: ignore[import-untyped]
 
+from tenure.answer import Answer, AnswerKind, read_answer, read_refusal
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, OwnerRetired, StoreMissing, TenureError
 
-#: It cannot take the request now; nothing was done.
-_THROTTLED = frozenset({
-    "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
-    "TooManyRequestsException", "RequestLimitExceeded", "ProvisionedThroughputExceededException", "SlowDown",
-    "OverLimit", "AWS.SimpleQueueService.OverLimit", "KmsThrottled", "BandwidthLimitExceeded", "ThrottlingError",
-    "PriorRequestNotComplete", "ProvisionedThroughputExceeded", "RequestLimitExceededException",
-})  # fmt: skip
 _LOGIN = frozenset({
     "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "IncompleteSignature",
     "ExpiredToken", "ExpiredTokenException", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
-    "InvalidAccessKeyId", "InvalidSecurity", "OptInRequired", "RequestExpired", "AuthFailure",
+    "InvalidAccessKeyId", "InvalidSecurity", "OptInRequired", "RequestExpired", "AuthFailure", "RequestTimeTooSkewed",
+    "InvalidSignatureException", "InvalidToken", "TokenRefreshRequired",
 })  # fmt: skip
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
+#: Of a signature that is good but for its time.
+_SKEWED = ("signature expired", "signature not yet current", "request has expired", "time is too large")
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "KmsAccessDenied", "NotAuthorized"})
-_NO_QUEUE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
+_NO_QUEUE = frozenset({"NonExistentQueue", "QueueDoesNotExist"})
 _NO_TABLE = frozenset({"ResourceNotFoundException", "ResourceNotFound"})
-#: A receipt that is not the message's latest, or whose time is over.
-STALE = frozenset({"ReceiptHandleIsInvalid", "InvalidParameterValue", "MessageNotInflight", "InvalidIdFormat",
-                   "AWS.SimpleQueueService.MessageNotInflight"})  # fmt: skip
-#: Of one statement in a batch, or of one write: somebody else was faster.
-CONFLICT = frozenset({
-    "ConditionalCheckFailed", "ConditionalCheckFailedException", "DuplicateItem", "DuplicateItemException",
-    "TransactionConflict", "TransactionConflictException",
-})  # fmt: skip
 
 _CREDENTIALS = (
     exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.CredentialRetrievalError,
@@ -72,13 +63,11 @@ class RedriveTooSoon(ConfigurationError):
 
 def code_of(error: BaseException) -> str:
     """The service's own word for what is wrong; empty if there is none."""
-    if not isinstance(error, exceptions.ClientError):
-        return ""
-    return str(error.response.get("Error", {}).get("Code", ""))
+    return read_answer(error).code if isinstance(error, exceptions.ClientError) else ""
 
 
-def translate(error: BaseException, what: str, place: str) -> TenureError:
-    """What to raise instead of `error`, which came of `what`."""
+def translate(error: BaseException, what: str, place: str, *, is_misspelled: bool = False) -> TenureError:
+    """What to raise instead of `error`, which came of `what`. `is_misspelled`: perhaps there is no such region."""
     if isinstance(error, TenureError):
         return error
     if isinstance(error, _CREDENTIALS):
@@ -87,35 +76,57 @@ def translate(error: BaseException, what: str, place: str) -> TenureError:
         )
         return LoginRefused(text)
     if isinstance(error, exceptions.ClientError):
-        return _answered(error, what, place)
-    if isinstance(
-        error, exceptions.ConnectTimeoutError | exceptions.EndpointConnectionError | exceptions.ProxyConnectionError
-    ):
-        return BrokerUnavailable(f"{place} cannot be reached ({what}): {error}; it is tried again")
-    if isinstance(error, exceptions.HTTPClientError | asyncio.TimeoutError | OSError):
+        text = str(error.response.get("Error", {}).get("Message", ""))
+        return refused(read_answer(error), text, what, place)
+    if isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError | asyncio.TimeoutError | OSError):
+        if not read_answer(error).outcome_unknown:
+            doubt = f"; the SDK knows no such region: is it spelled right in {place!r}?" if is_misspelled else ""
+            return BrokerUnavailable(f"{place} cannot be reached ({what}): {error}; it is tried again{doubt}")
         text = f"{place} did not answer ({what}): {error!r}; it may have been carried out, and is tried again"
         return BrokerUnavailable(text, outcome_unknown=True)
     return BrokerError(f"{place}: {what} failed, and nothing can be said of its effect: {error!r}")
 
 
-def _answered(error: exceptions.ClientError, what: str, place: str) -> TenureError:  # noqa: PLR0911 - likewise
-    code = code_of(error)
-    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    text = str(error.response.get("Error", {}).get("Message", ""))
-    if code in _THROTTLED or status == 429:  # noqa: PLR2004
-        return BrokerUnavailable(f"{place} asks for patience ({what}: {code}); nothing was done, and it is tried again")
+def refused(answer: Answer, text: str, what: str, place: str) -> TenureError:  # noqa: PLR0911 - a table of them
+    """What to raise for an answer that is no success; `text` is the service's own."""
+    code = answer.code.rpartition(".")[2]
     if code in _LOGIN:
-        return LoginRefused(f"{place} does not take these credentials ({code}: {text}); nothing was done")
+        return LoginRefused(f"{place} {_login(code, text)}; nothing was done")
     if code in _DENIED:
         return PermissionMissing(f"{place}: these credentials may not do {what} ({text}); nothing was done. Grant it")
     if code in _NO_QUEUE:
         return QueueMissing(f"{place}: the queue of {what} is not there; make it, or add create=yes to the URL")
     if code in _NO_TABLE:
         return StoreMissing(f"{place} is not there ({what}); make it, or add create=yes to the URL")
-    if status >= 500:  # noqa: PLR2004
-        text = f"{place} is in trouble ({what}: {status} {code}); it may have been carried out, and is tried again"
+    if answer.kind is AnswerKind.THROTTLED:
+        said = code or answer.status
+        return BrokerUnavailable(f"{place} asks for patience ({what}: {said}); nothing was done, and it is tried again")
+    if answer.kind is AnswerKind.PASSING:
+        text = (
+            f"{place} is in trouble ({what}: {answer.status} {code}); it may have been carried out, and is tried again"
+        )
         return BrokerUnavailable(text, outcome_unknown=True)
     return BrokerError(f"{place} refused {what}: {code}: {text}; nothing was done")
+
+
+def of_entry(code: str, text: str, *, is_theirs: bool) -> Answer:
+    """What the failure of one entry of a batch means; `is_theirs`: the service's fault, not ours."""
+    return read_refusal(code, 500 if is_theirs else 400, text)
+
+
+def is_conflict(error: TenureError) -> bool:
+    """Whether a write was refused because somebody else was faster."""
+    return (
+        isinstance(error.__cause__, exceptions.ClientError) and read_answer(error.__cause__).kind is AnswerKind.CONFLICT
+    )
+
+
+def _login(code: str, text: str) -> str:
+    if code in _EXPIRED:
+        return f"says that the session of these credentials has expired ({code}: {text}); get new ones, log in again"
+    if code in ("RequestTimeTooSkewed", "RequestExpired") or any(words in text.lower() for words in _SKEWED):
+        return f"says that this machine's clock is wrong ({code}: {text}); set it, and keep it set"
+    return f"does not take these credentials ({code}: {text})"
 
 
 def retired(owner: str) -> OwnerRetired:

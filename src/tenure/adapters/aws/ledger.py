@@ -8,18 +8,46 @@ is the claim, and `Lent` knows it.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tenure.adapters.aws import faults
+import msgspec
+
+from tenure.adapters.aws import bulk, faults
 from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, claim_place, entry_place
-from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Claim, Entry
+from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Bulk, Claim, Entry
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.roster import AwsRoster
 from tenure.adapters.aws.table import Place
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
-from tenure.message import MessageState
+from tenure.message import MessageState, Outgoing
 
 _ID = "id:"
 
 T = TypeVar("T")
+
+
+class _Large(msgspec.Struct):
+    """What a seal leaves behind."""
+
+    result: bytes
+    handoffs: tuple[Outgoing, ...]
+
+
+class _Elsewhere(msgspec.Struct):
+    """Done, and what it left behind must still be read."""
+
+    bulk: Bulk
+
+
+_Decided = ClaimAnswer | _Elsewhere
+_large = msgspec.json.Decoder(_Large)
+
+
+async def left_behind(desk: Desk, part: str, claim: Bulk) -> Done:
+    """What a large seal left behind."""
+    raw = await bulk.load(desk, part, claim)
+    if raw is None:  # forgotten by now, as the claim will be
+        return Done(b"null", ())
+    large = _large.decode(raw)
+    return Done(large.result, large.handoffs)
 
 
 class AwsLedger:
@@ -52,7 +80,7 @@ class AwsLedger:
         for request in batch:
             if request.owner in banned:
                 raise faults.retired(request.owner)
-        answers: dict[int, ClaimAnswer] = {}
+        answers: dict[int, _Decided] = {}
         own = [number for number, request in enumerate(batch) if _is_own(request.scope)]
         others = [number for number, request in enumerate(batch) if not _is_own(request.scope)]
         if own:
@@ -67,7 +95,10 @@ class AwsLedger:
                 CLAIM, places, lambda at, claim: self._claim_key(batch[others[at]], claim, banned)
             )
             answers |= dict(zip(others, said, strict=True))
-        return [answers[number] for number in range(len(batch))]
+        return [await self._read(batch[number].scope, answers[number]) for number in range(len(batch))]
+
+    async def _read(self, scope: Scope, answer: _Decided) -> ClaimAnswer:
+        return await left_behind(self._desk, _part(scope), answer.bulk) if isinstance(answer, _Elsewhere) else answer
 
     async def _known(self, batch: Sequence[ClaimRequest]) -> list[Claim | None]:
         own = [entry_place(one.scope.key.removeprefix(_ID)) for one in batch if _is_own(one.scope)]
@@ -75,7 +106,7 @@ class AwsLedger:
         entries = await self._desk.get(ENTRY, own)
         return [None if entry is None else entry.claim for entry in entries] + await self._desk.get(CLAIM, keys)
 
-    def _claim_entry(self, request: ClaimRequest, entry: Entry | None, banned: frozenset[str]) -> Change[ClaimAnswer]:
+    def _claim_entry(self, request: ClaimRequest, entry: Entry | None, banned: frozenset[str]) -> Change[_Decided]:
         now = self._desk.now()
         scope = request.scope
         if entry is None:
@@ -96,19 +127,21 @@ class AwsLedger:
         claim.top = 0
         return Change(answer, entry)
 
-    def _claim_key(self, request: ClaimRequest, claim: Claim | None, banned: frozenset[str]) -> Change[ClaimAnswer]:
+    def _claim_key(self, request: ClaimRequest, claim: Claim | None, banned: frozenset[str]) -> Change[_Decided]:
+        # A row that was there will be forgotten as of its first claim; what is done under this one counts from now.
+        forget_at = None if claim is None else self._desk.kept_after_the_queue()
         if claim is None or claim.state == GONE:
             claim = Claim(request.id, request.digest, top=0 if claim is None else claim.top)
         answer = self._decide(request, claim, banned, self._desk.now())
         if not isinstance(answer, Fresh):
             return Change(answer)
-        return Change(answer, claim)
+        return Change(answer, claim, forget_at=forget_at)
 
-    def _decide(self, request: ClaimRequest, claim: Claim, banned: frozenset[str], now: float) -> ClaimAnswer:
+    def _decide(self, request: ClaimRequest, claim: Claim, banned: frozenset[str], now: float) -> _Decided:
         if claim.digest and claim.digest != request.digest:
             return Conflict(claim.id)
         if claim.state == DONE:
-            return Done(claim.result, claim.handoffs)
+            return Done(claim.result, claim.handoffs) if claim.bulk is None else _Elsewhere(claim.bulk)
         if claim.state == RUNNING and claim.until >= now and claim.owner not in banned:
             return Running(claim.owner, claim.until - now)
         claim.top = self._desk.next_fence(claim.top)
@@ -152,6 +185,7 @@ class AwsLedger:
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         banned = await self._banned([seal.token for seal in batch])
+        large = {number: await self._keep(seal) for number, seal in enumerate(batch) if _is_large(seal)}
 
         def decide(number: int, claim: Claim | None, entry: Entry | None) -> Change[bool]:
             seal = batch[number]
@@ -160,10 +194,11 @@ class AwsLedger:
                 return Change(answer=False)
             if not claim.is_run_under(token.owner, token.fence):
                 return Change(claim.state == DONE and claim.fence == token.fence)
-            claim.state, claim.result, claim.handoffs = DONE, seal.result, seal.handoffs
+            claim.state, claim.bulk = DONE, large.get(number)
+            claim.result, claim.handoffs = (b"", ()) if claim.bulk else (seal.result, seal.handoffs)
             claim.finished_at, claim.owner, claim.runner, claim.until = self._desk.clock.wall(), "", "", 0.0
             if entry is not None:
-                entry.progress = None
+                entry.progress, entry.task = None, entry.task or token.scope.task
             return Change(answer=True, to=entry or claim)
 
         answers = await self._each([seal.token.scope for seal in batch], decide)
@@ -171,6 +206,11 @@ class AwsLedger:
             if ok and _is_own(seal.token.scope):
                 self._lent.seal(seal.token.id, seal.token.owner)
         return answers
+
+    async def _keep(self, seal: Seal) -> Bulk:
+        return await bulk.keep(
+            self._desk, _part(seal.token.scope), msgspec.json.encode(_Large(seal.result, seal.handoffs))
+        )
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
         def decide(_number: int, claim: Claim | None, entry: Entry | None) -> Change[None]:
@@ -220,6 +260,15 @@ class AwsLedger:
 def _is_own(scope: Scope) -> bool:
     """Whether it is the scope of one message without a key."""
     return scope.key.startswith(_ID)
+
+
+def _part(scope: Scope) -> str:
+    """Where the row is that has its claim."""
+    return (entry_place(scope.key.removeprefix(_ID)) if _is_own(scope) else claim_place(scope)).part
+
+
+def _is_large(seal: Seal) -> bool:
+    return len(seal.result) + sum(len(one.message.body) for one in seal.handoffs) > bulk.INLINE
 
 
 def _token(request: ClaimRequest, fence: int) -> Token:

@@ -13,12 +13,13 @@ Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if th
 import asyncio
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.aws import faults, lots, returning
-from tenure.adapters.aws.desk import ENTRY, Change, entry_place
+from tenure.adapters.aws import faults, lots, returning, wire
+from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import RUNNING, UNSENT, Claim, Entry
 from tenure.adapters.aws.queues import BATCH, MAX_HIDE, Copy, Receipt, Spot
 from tenure.adapters.aws.receipt import receipt_from, receipt_of
@@ -33,6 +34,8 @@ from tenure.message import Message, MessageState
 _EARLY = 1e-3
 #: Over so many messages of a queue, one comes from a lower priority while higher ones wait.
 _FAIRNESS = 10
+#: A deadline that is off by less than this part of its lease is the same: to write it anew would be sold again.
+_SAME = 0.01
 #: If none of the copies that came could be lent, others may lie behind them; so often.
 _ROUNDS = 5
 
@@ -42,17 +45,20 @@ class Seen(msgspec.Struct, frozen=True):
 
     copy: Copy
     id: str
+    #: Its envelope, whatever form it lies there in.
+    raw: bytes
     #: None: it cannot be read.
     message: Message | None
 
     @classmethod
     def of(cls, copy: Copy) -> "Seen":
         """Read a copy. The id of a stranger's is made of SQS's own."""
+        raw = wire.unpack(copy.body, copy.head)
         try:
-            message = envelope.decode(copy.body.encode())
+            message = envelope.decode(raw)
         except BodyUndecodable:
-            return cls(copy, copy.id or f"sqs-{copy.sqs_id}", None)
-        return cls(copy, copy.id or message.id, message)
+            return cls(copy, copy.id or f"sqs-{copy.sqs_id}", raw, None)
+        return cls(copy, copy.id or message.id, raw, message)
 
 
 class Met(msgspec.Struct, frozen=True):
@@ -66,8 +72,8 @@ class Met(msgspec.Struct, frozen=True):
     drop: bool = False
     #: It is held, but overdue.
     lapsed: bool = False
-    #: It died in a sweep, which had no body to keep.
-    bury: bool = False
+    #: It died in a sweep, which had no body to keep: its place on the shelf.
+    bury: int = 0
 
 
 async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
@@ -95,10 +101,15 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
     copies, behind = _heads_of_groups(copies)
     seen = [Seen.of(copy) for copy in copies]
     noted = lots.note(store, request, [one.id for one in seen])
+    store.lent.offer(request.request_id, {one.id: one for one in seen})
     met, _ = await asyncio.gather(_meet(store, request, seen), noted)
-    await _finish(store, seen, met, behind)
     leases = [one.lease for one in met if one.lease is not None]
     store.lent.add(leases, request.request_id, frozenset(one.lease.id for one in met if one.lease and one.is_sealed))
+    store.lent.withdraw(request.request_id)
+    for one_seen, one in zip(seen, met, strict=True):
+        if one.lease is not None and one_seen.message is None and one_seen.copy.attributes:
+            store.lent.note(one.lease.id, one_seen.copy.attributes)
+    await _finish(store, seen, met, behind)
     return leases
 
 
@@ -177,7 +188,7 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
             return Change(Met(hide=entry.deadline - now + SLACK))  # its holder is about to delete it
         return Change(Met(_lease(seen, entry, request.owner, before), is_sealed=True))
     if entry.state == MessageState.DEAD and not entry.pages:
-        return Change(Met(bury=True))
+        return Change(Met(bury=entry.shelf))
     if entry.is_finished:
         return Change(Met(drop=True))
     if entry.state == MessageState.LEASED:
@@ -201,9 +212,12 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     entry.seconds = _clamped(store, seconds)
     entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
-    entry.level = copy.spot.level
+    entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
+    entry.group = (copy.group or "") if seen.message is None else ""
     entry.fence = entry.top = store.desk.next_fence(entry.top)
     entry.deliveries += 1
+    if entry.is_redriving:  # and here it is
+        entry.reason = entry.finished_at = None
     if entry.key is None:
         entry.claim = Claim(
             seen.id, state=RUNNING, owner=request.owner, runner=seen.id, until=entry.deadline, fence=entry.fence
@@ -212,20 +226,26 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
 
 def _lease(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
     seconds = entry.seconds or MIN_LEASE
-    message, raw = seen.message, seen.copy.body.encode()
+    message, raw, copy = seen.message, seen.raw, seen.copy
+    beside: dict[str, Any] = {}
+    if message is None:
+        texts = {name: one.value for name, one in copy.attributes.items()}
+        beside = {"attributes": texts, "sent_at": copy.sent_at, "generation": entry.generation}
     if message is not None and message.generation < entry.generation:  # it was redriven where it lay
         raw = envelope.encode(msgspec.structs.replace(message, generation=entry.generation))
     return Lease(
-        id=seen.id, queue=seen.copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
-        receipt=receipt_of(entry.level, seen.copy.receipt), seconds=seconds, deadline=before + seconds,
-        counters=entry.counters,
+        id=seen.id, queue=copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
+        receipt=receipt_of(entry.level, copy.receipt), seconds=seconds, deadline=before + seconds,
+        counters=entry.counters, **beside,
     )  # fmt: skip
 
 
 def _unknown(store: Store, copy: Copy, message: Message | None, known: Entry | None) -> Entry:
     """An entry for a message of which the state knows nothing: a stranger's, or one that was forgotten."""
     entry = (
-        Entry(queue=copy.spot.queue, state=MessageState.READY, sent_at=store.clock.wall()) if known is None else known
+        Entry(queue=copy.spot.queue, state=MessageState.READY, sent_at=copy.sent_at or store.clock.wall())
+        if known is None
+        else known
     )
     entry.state = MessageState.READY
     if message is not None:
@@ -248,7 +268,7 @@ async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[C
     for one_seen, one in zip(seen, met, strict=True):
         copy = one_seen.copy
         if one.bury:
-            await _bury(store, one_seen)
+            await _bury(store, one_seen, one.bury)
         if one.drop or one.bury:
             drops.append(Receipt(copy.spot, copy.receipt))
         elif one.hide is not None:
@@ -258,14 +278,16 @@ async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[C
     await asyncio.gather(store.queues.delete(drops), store.queues.hide(hides))
 
 
-async def _bury(store: Store, seen: Seen) -> None:
+async def _bury(store: Store, seen: Seen, place: int) -> None:
     """Keep the body of one that died in a sweep."""
-    pages = await store.desk.keep_body(seen.id, seen.copy.body)
+    pages = await store.desk.keep_body(seen.id, seen.raw.decode(), body_rows(place))
+    beside = "" if seen.message is not None else wire.dumped(seen.copy.attributes)
+    attribute_pages = await store.desk.keep_body(seen.id, beside, attribute_rows(place)) if beside else 0
 
     def decide(entry: Entry | None) -> Change[None]:
-        if entry is None or entry.state != MessageState.DEAD or entry.pages:
+        if entry is None or entry.state != MessageState.DEAD or entry.pages or entry.shelf != place:
             return Change(None)
-        entry.pages = pages
+        entry.pages, entry.attribute_pages = pages, attribute_pages
         return Change(None, entry)
 
     await store.desk.change_one(ENTRY, entry_place(seen.id), decide)
@@ -287,6 +309,10 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             return Change(LeaseState.LOST)
         now = store.desk.now()
         until = min(now + _clamped(store, lease.seconds), entry.hold_until or math.inf)
+        if entry.deadline > until - _SAME * lease.seconds:
+            # Its claim was renewed a moment ago, and the lease with it.
+            granted[number] = entry.deadline - now
+            return Change(LeaseState.HELD)
         entry.deadline = max(entry.deadline, until)
         if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
             entry.claim.until = max(entry.claim.until, entry.deadline)
@@ -307,7 +333,8 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
 
 async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
     """What `owner` holds; with the bodies of what this process was lent itself."""
-    ids = [id for _, lot in await lots.of(store, owner) for id in lot.ids]
+    offered: dict[str, Seen] = store.lent.offered(request_id)
+    ids = [*offered, *(id for _, lot in await lots.of(store, owner) for id in lot.ids)]
     entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
     now, clock = store.desk.now(), store.clock.monotonic()
     leases: list[Lease] = []
@@ -315,12 +342,23 @@ async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
         if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
             continue
         known = store.lent.get(id, owner, entry.fence)
+        if known is None and request_id == entry.request and id in offered and not entry.is_sealed:
+            # Lent by a call that got no answer: only here is its body.
+            lease = _lease(offered[id], entry, owner, clock + entry.deadline - now - entry.seconds)
+            store.lent.add([lease], entry.request, frozenset())
+            leases.append(lease)
+            continue
         if request_id not in (None, entry.request) or (entry.is_sealed and known is None):
             continue
         raw = b"" if known is None else known.lease.envelope
         receipt = receipt_of(entry.level, entry.receipt)
         deadline = clock + entry.deadline - now
         lease = Lease(id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters)
+        if known is not None:
+            was = known.lease
+            lease = msgspec.structs.replace(
+                lease, attributes=was.attributes, sent_at=was.sent_at, generation=was.generation
+            )
         leases.append(lease)
     return leases
 

@@ -4,16 +4,23 @@ Only a memory of what the state said; the state decides. Shared by all twins of 
 """
 
 import threading
+from collections import OrderedDict
+from typing import Any
 
+from tenure.adapters.aws.table import Place, Row
+from tenure.adapters.aws.wire import Attributes
 from tenure.claim import ClaimRequest
 from tenure.lease import Lease
 from tenure.settlement import Outcome
+
+#: So many lease calls without an answer are remembered.
+_OFFERS = 100
 
 
 class Held:
     """One lease of this process."""
 
-    __slots__ = ("batch", "has_claim", "is_sealed", "lease", "outcome")
+    __slots__ = ("attributes", "batch", "has_claim", "is_sealed", "is_unanswered", "lease", "outcome", "tries")
 
     def __init__(self, lease: Lease, batch: str, *, has_claim: bool) -> None:
         """`has_claim`: the claim came with the lease, and nobody asked for it yet."""
@@ -23,6 +30,11 @@ class Held:
         self.is_sealed = False
         #: What its entry was told, while the queue has not heard of it yet.
         self.outcome: Outcome | None = None
+        #: How often its delete was asked for, and whether an answer to that was lost.
+        self.tries = 0
+        self.is_unanswered = False
+        #: Of one that is not ours: what stood beside its body.
+        self.attributes: Attributes = {}
 
 
 class Lent:
@@ -34,6 +46,10 @@ class Lent:
         self._held: dict[str, Held] = {}
         #: How many of each lease call are still held, by owner and request.
         self._batches: dict[tuple[str, str], int] = {}
+        #: What lease calls that got no answer were about to lend, by request: nobody else has the bodies.
+        self._offered: dict[str, dict[str, Any]] = {}
+        #: What was written last about them, for the desks (`desk.py`).
+        self.wrote: OrderedDict[Place, Row] = OrderedDict()
 
     def add(self, leases: list[Lease], batch: str, sealed: frozenset[str]) -> None:
         """One lease call lent these; those in `sealed` are done already."""
@@ -44,6 +60,29 @@ class Lent:
                 if lease.id not in sealed:
                     place = (lease.owner, batch)
                     self._batches[place] = self._batches.get(place, 0) + 1
+
+    def offer(self, batch: str, seen: dict[str, Any]) -> None:
+        """A lease call is about to lend some of these, by message; remembered until `withdraw`."""
+        with self._lock:
+            self._offered[batch] = seen
+            while len(self._offered) > _OFFERS:
+                del self._offered[next(iter(self._offered))]
+
+    def withdraw(self, batch: str) -> None:
+        """It is known what the call lent."""
+        with self._lock:
+            self._offered.pop(batch, None)
+
+    def offered(self, batch: str | None) -> dict[str, Any]:
+        """What a call without an answer was about to lend."""
+        return self._offered.get(batch or "", {})
+
+    def note(self, id: str, attributes: Attributes) -> None:
+        """Keep what stood beside the body of one that is not ours."""
+        with self._lock:
+            held = self._held.get(id)
+            if held is not None:
+                held.attributes = attributes
 
     def get(self, id: str, owner: str, fence: int) -> Held | None:
         """The lease of that owner and fence, if it is ours."""
@@ -79,6 +118,8 @@ class Lent:
                 held = self._held.get(lease.id)
                 if held is None or (held.lease.owner, held.lease.fence) != (lease.owner, lease.fence):
                     continue
+                if held.is_sealed and held.lease.receipt != lease.receipt:
+                    continue  # a copy of it has come back meanwhile, and is still to be deleted
                 del self._held[lease.id]
                 place = (lease.owner, held.batch)
                 if place not in self._batches:

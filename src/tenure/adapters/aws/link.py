@@ -47,6 +47,8 @@ class Link:
         self._opening: asyncio.Lock | None = None
         self._stack = contextlib.AsyncExitStack()
         self._under_way = 0
+        #: Services whose region the SDK does not know; a new one, or a slip.
+        self._misspelled: set[str] = set()
 
     def twin(self) -> "Link":
         """For another event loop."""
@@ -73,11 +75,17 @@ class Link:
             asked = self.clock.monotonic()
             answer = await getattr(client, operation)(**words)
         except Exception as error:
-            raise faults.translate(error, operation, place) from error
+            raise faults.translate(error, operation, place, is_misspelled=service in self._misspelled) from error
         finally:
             self._under_way -= 1
         self.timeline.hear(answer["ResponseMetadata"].get("HTTPHeaders", {}).get("date"), asked)
         return answer
+
+    def _where(self, service: str) -> tuple[str, str | None]:
+        """Region and endpoint; None: the region's own."""
+        options, is_state = self.options, service == "dynamodb"
+        region = (options.state_region if is_state else "") or options.region
+        return region, (options.state_endpoint if is_state else None) or options.endpoint
 
     async def _client(self, service: str) -> Any:
         if self._opening is None:
@@ -100,9 +108,9 @@ class Link:
             max_pool_connections=_CONNECTIONS,
             parameter_validation=False,
         )
-        is_state = service == "dynamodb"
-        region = (options.state_region if is_state else "") or options.region
-        endpoint = (options.state_endpoint if is_state else None) or options.endpoint
+        region, endpoint = self._where(service)
+        if endpoint is None and region not in await session.get_available_regions(service):
+            self._misspelled.add(service)
         client = await self._stack.enter_async_context(
             session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
         )

@@ -10,8 +10,6 @@ from tenure.clock import Clock
 class MemoryTable:
     """Rows in a dictionary, for one event loop."""
 
-    row_limit = 400_000
-
     def __init__(self, clock: Clock) -> None:
         """Start empty."""
         self._clock = clock

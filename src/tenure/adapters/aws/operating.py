@@ -4,22 +4,34 @@
 run, or runs, them. A copy that is still in its queue is met by the next lease and deleted there.
 """
 
+import logging
 from collections.abc import Sequence
 
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.aws import naming, shelf
-from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, claim_place, entry_place
+from tenure.adapters.aws import naming, shelf, wire
+from tenure.adapters.aws.desk import (
+    CLAIM,
+    ENTRY,
+    Change,
+    attribute_rows,
+    body_rows,
+    claim_place,
+    entry_place,
+)
 from tenure.adapters.aws.entry import DONE, RUNNING, Claim, Entry
 from tenure.adapters.aws.queues import Parcel, Receipt, Spot
 from tenure.adapters.aws.receipt import receipt_in
 from tenure.adapters.aws.sending import group_of
 from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.wire import Attribute
 from tenure.claim import Scope
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
 from tenure.record import Ending
+
+logger = logging.getLogger("tenure.aws")
 
 _WAITING = (MessageState.READY, MessageState.DELAYED)
 
@@ -35,52 +47,77 @@ async def redrive(store: Store, ids: Sequence[str]) -> list[str]:
 
 async def _redrive(store: Store, id: str) -> bool:
     (known,) = await store.desk.get(ENTRY, [entry_place(id)])
-    if known is None or not (known.state == MessageState.DEAD or known.is_redriving):
+    if known is None or not (known.state == MessageState.DEAD or known.is_half_redriven):
         return False
-    text = await store.desk.body(id, known.pages)
+    text = await store.desk.body(id, known.pages, body_rows(known.shelf))
+    attributes = wire.loaded(await store.desk.body(id, known.attribute_pages, attribute_rows(known.shelf)))
     message = _read(text)
 
     def begin(entry: Entry | None) -> Change[Entry | None]:
-        if entry is None or not (entry.state == MessageState.DEAD or entry.is_redriving):
+        if entry is None or entry.shelf != known.shelf:
             return Change(None)
-        if entry.is_redriving:
+        if entry.is_half_redriven:
             return Change(entry)
-        if message is not None or not entry.pages:
-            entry.generation += 1
-        if entry.pages:
-            entry.carried, entry.copy, entry.is_redriving = entry.generation, "", True
-        entry.deliveries = entry.attempts = entry.crashes = entry.lost = 0
-        entry.reason = entry.finished_at = entry.claim = None
-        entry.tell(Ending(store.clock.wall(), "redriven"))
-        entry.put_back(0.0, store.desk.now())
+        if entry.state != MessageState.DEAD:
+            return Change(None)
+        _begin_again(store, entry, is_readable=message is not None)
         return Change(entry, entry)
 
     entry = await store.desk.change_one(ENTRY, entry_place(id), begin)
     if entry is None:
         return False
     if entry.is_redriving:
-        await store.queues.send([_parcel(id, entry, message, text)])
+        (refusal,) = await store.queues.send([_parcel(id, entry, message, text, attributes)])
+        if refusal:
+            logger.warning("%s was not redriven, and stays a dead letter: SQS refused it (%s)", id, refusal)
+            return False
         await store.desk.change_one(ENTRY, entry_place(id), _arrived)
-        await store.desk.drop_body(id, entry.pages)
-    await _off_the_shelf(store, entry.queue, id)
+        await _drop_body(store, id, entry)
+    await shelf.take_off(store, id, entry)
     return True
 
 
+def _begin_again(store: Store, entry: Entry, *, is_readable: bool) -> None:
+    """In a new generation, with the counters at zero; its copy is still to be sent, unless it lies in its queue."""
+    entry.generation += 1
+    entry.is_redriving = bool(entry.pages)
+    if entry.is_redriving:
+        entry.copy = ""
+        if is_readable:  # one that cannot be read goes back as it is
+            entry.carried = entry.generation
+    else:  # why and when it died is told until its copy has arrived
+        entry.reason = entry.finished_at = None
+    entry.deliveries = entry.attempts = entry.crashes = entry.lost = 0
+    entry.claim = None
+    entry.tell(Ending(store.clock.wall(), "redriven"))
+    entry.put_back(0.0, store.desk.now())
+
+
+async def _drop_body(store: Store, id: str, entry: Entry) -> None:
+    await store.desk.drop_body(id, entry.pages, body_rows(entry.shelf))
+    await store.desk.drop_body(id, entry.attribute_pages, attribute_rows(entry.shelf))
+
+
 def _arrived(entry: Entry | None) -> Change[None]:
-    if entry is None or not entry.is_redriving:
+    if entry is None or not entry.is_redriving or entry.state == MessageState.DEAD:  # it has died again meanwhile
         return Change(None)
-    entry.is_redriving, entry.pages = False, 0
+    if entry.is_half_redriven:
+        entry.reason = entry.finished_at = None
+    entry.is_redriving, entry.pages, entry.attribute_pages = False, 0, 0
     return Change(None, entry)
 
 
-def _parcel(id: str, entry: Entry, message: Message | None, text: str) -> Parcel:
+def _parcel(id: str, entry: Entry, message: Message | None, text: str, attributes: dict[str, Attribute]) -> Parcel:
+    """The copy, in the form in which it lay there."""
+    head = ""
     if message is not None:
-        text = envelope.encode(msgspec.structs.replace(message, generation=entry.generation)).decode()
+        text, head = wire.pack(msgspec.structs.replace(message, generation=entry.generation), entry.wire)
     group = ""
     if naming.is_fifo(entry.queue):
-        group = "tenure" if message is None else group_of(message)
+        group = (entry.group or "tenure") if message is None else group_of(message)
     dedup = f"{id}-{entry.generation}-{len(entry.history)}" if group else ""
-    return Parcel(Spot(entry.queue, entry.level), id, text, group=group, dedup=dedup)
+    spot = Spot(entry.queue, entry.level)
+    return Parcel(spot, id, text, group=group, dedup=dedup, head=head, attributes=attributes)
 
 
 def _read(text: str) -> Message | None:
@@ -88,10 +125,6 @@ def _read(text: str) -> Message | None:
         return envelope.decode(text.encode())
     except BodyUndecodable:
         return None
-
-
-async def _off_the_shelf(store: Store, queue: str, id: str) -> None:
-    await shelf.take(store, [row async for _, letter, row in shelf.walk(store, queue) if letter == id])
 
 
 async def delete(store: Store, ids: Sequence[str]) -> list[str]:
@@ -106,9 +139,9 @@ async def delete(store: Store, ids: Sequence[str]) -> list[str]:
 
     before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
     for id, entry in zip(ids, before, strict=True):
-        if entry is not None and entry.state == MessageState.DEAD:
-            await store.desk.drop_body(id, entry.pages)
-            await _off_the_shelf(store, entry.queue, id)
+        if entry is not None and (entry.state == MessageState.DEAD or entry.is_half_redriven):
+            await _drop_body(store, id, entry)
+            await shelf.take_off(store, id, entry)
         if entry is not None:
             await _free_key(store, id, entry)
     return [id for id, entry in zip(ids, before, strict=True) if entry is not None]
@@ -144,7 +177,7 @@ def _remove(store: Store, entry: Entry) -> None:
     entry.tell(Ending(entry.finished_at, "cancelled", entry.owner))
     entry.claim = None
     entry.let_go()
-    entry.state, entry.progress, entry.checkpoint, entry.pages = MessageState.CANCELLED, None, 0, 0
+    entry.state, entry.progress, entry.checkpoint, entry.pages = MessageState.CANCELLED, None, None, 0
 
 
 async def _done_by_key(store: Store, ids: Sequence[str]) -> frozenset[str]:

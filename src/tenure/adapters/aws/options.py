@@ -4,6 +4,7 @@
     sqs://eu-west-1?profile=ops&prefix=shop-        credentials of a profile; physical queues are called shop-…
     sqs://eu-west-1?create=yes                      queues and the table are made where they are missing
     sqs://eu-west-1?priorities=3                    three physical queues to a queue: …, …-low, …-high
+    sqs://eu-west-1?wire=plain                      bodies are the payload alone, for workers that do not know Tenure
     sqs://eu-west-1?endpoint=http://localhost:4566  another server that speaks the same
     sqs://eu-west-1?state=dynamodb://eu-north-1/jobs   the state elsewhere
 
@@ -20,6 +21,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import msgspec
 
+from tenure.adapters.aws.wire import ENVELOPE, PLAIN
 from tenure.errors import BadURL
 
 #: What a URL may say after its `?`, and what is taken.
@@ -33,6 +35,7 @@ _TAKEN = {
     "prefix": "letters, digits, - and _, put before the name of every queue",
     "create": "yes or no",
     "priorities": "1, 2 or 3",
+    "wire": "envelope or plain",
     "keep_seconds": "a number of seconds above 0",
     "body_limit": "a number of bytes from 1024 to 1048576",
     "timeout_seconds": "a number of seconds above 0",
@@ -63,6 +66,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     #: Whether queues and the table are made where they are missing.
     create: bool = False
     priorities: int = 1
+    #: How messages are written (`wire.py`). Both are read.
+    wire: str = ENVELOPE
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86_400.0
     body_limit: int = MAX_BODY - ATTRIBUTES
@@ -110,13 +115,15 @@ def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return options
 
 
-def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
+def _read(name: str, value: str) -> object:  # noqa: C901, PLR0911 - a table of them
     """None: it is not a value that is taken."""
     match name:
         case "create":
             return {"yes": True, "no": False}.get(value)
         case "priorities":
             return int(value) if value in ("1", "2", "3") else None
+        case "wire":
+            return value if value in (ENVELOPE, PLAIN) else None
         case "keep_seconds" | "timeout_seconds":
             return _number(value)
         case "body_limit":

@@ -41,21 +41,38 @@ class Pages(Generic[T]):
         self._decoder = msgspec.json.Decoder(type_)
         #: Where the next entry of each part probably goes.
         self._next: dict[str, int] = {}
+        #: What was to be appended when an error came, and where its pages were written, or perhaps were.
+        self._broken: dict[str, tuple[list[str], list[int]]] = {}
 
     async def append(self, part: str, entries: Sequence[T], newest: float) -> None:
-        """Add entries, in this order."""
+        """Add entries, in this order. The same ones again, right after an error, are added once."""
         raws = [msgspec.Raw(_encode(entry)) for entry in entries]
-        for some in _split(raws):
-            await self._append(part, some, newest)
+        pages = [_Page(len(some), newest, some) for some in _split(raws)]
+        texts = [_encode(page).decode() for page in pages]
+        before, tried = self._broken.pop(part, ([], []))
+        places = tried if before == texts else []
+        try:
+            for number, (page, text) in enumerate(zip(pages, texts, strict=True)):
+                if number >= len(places) or not await self._is_there(part, places[number], text):
+                    del places[number:]
+                    await self._append(part, page.count, text, places)
+        except BaseException:
+            self._broken[part] = (texts, places)
+            raise
 
-    async def _append(self, part: str, raws: tuple[msgspec.Raw, ...], newest: float) -> None:
-        text = _encode(_Page(len(raws), newest, raws)).decode()
+    async def _is_there(self, part: str, place: int, text: str) -> bool:
+        (row,) = await self._desk.table.get([Place(part, _sort(place))])
+        return row is not None and row.text == text
+
+    async def _append(self, part: str, count: int, text: str, places: list[int]) -> None:
         for _ in range(_TRIES):
             place = self._next.get(part) or await self.last(part) + 1
+            places.append(place)
             (done,) = await self._desk.table.write([Write(Place(part, _sort(place)), text, None)])
             if done:
-                self._next[part] = place + len(raws)
+                self._next[part] = place + count
                 return
+            places.pop()
             self._next.pop(part, None)
         raise BrokerUnavailable(f"others append to {part} all the time; nothing was written, and it is tried again")
 

@@ -5,9 +5,9 @@ holds a message stands in the state, and whoever meets the message next finds it
 """
 
 import asyncio
-import json
 import logging
 import math
+import random
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,9 +15,13 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.aws import faults, naming
+from tenure.adapters.aws import faults, naming, policy, wire
 from tenure.adapters.aws.link import POLL_SECONDS, Link
+from tenure.adapters.aws.wire import Attribute
+from tenure.answer import AnswerKind
 from tenure.errors import BrokerUnavailable
+from tenure.finding import Finding
+from tenure.retry import RetryPolicy
 
 logger = logging.getLogger("tenure.aws")
 
@@ -25,16 +29,14 @@ BATCH = 10
 #: The longest that a message can be hidden from the moment of its receive.
 MAX_HIDE = 43_200
 MAX_DELAY = 900
-#: The attribute that carries the logical id.
-ID = "tenure-id"
-#: A redrive policy below this takes messages away that were only returned, or waited in hops.
-LEAST_RECEIVES = 100
 _KEEP = 14 * 86_400
 _LARGEST = 1024 * 1024
 #: What XML has no room for; JSON can say it otherwise.
 _ILLEGAL = re.compile("[\ufffe\uffff]")
-_TRIES = 3
-_FIRST_PAUSE = 0.1
+#: Entries that may pass are said again so often.
+_AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.1)
+#: What was said in the log of this process: each of its stores would find the same.
+_TOLD: set[Finding] = set()
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -53,6 +55,9 @@ class Parcel(msgspec.Struct, frozen=True):
     delay: int = 0
     group: str = ""
     dedup: str = ""
+    #: What stands beside the body (`wire.py`).
+    head: str = ""
+    attributes: dict[str, Attribute] = {}
 
 
 class Copy(msgspec.Struct, frozen=True):
@@ -68,6 +73,11 @@ class Copy(msgspec.Struct, frozen=True):
     receives: int
     #: Monotonic, and not later than the service's: until then nobody else is given it.
     hidden_until: float
+    #: What stands beside the body: ours (`wire.py`), and other people's.
+    head: str = ""
+    attributes: dict[str, Attribute] = {}
+    #: Wall time, by the service.
+    sent_at: float | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -84,8 +94,8 @@ class Known(msgspec.Struct, frozen=True):
     url: str
     body_limit: int
     keep_seconds: int
-    #: The queue's own rule: so many receives, and SQS itself moves a message away. None: there is none.
-    max_receives: int | None
+    #: What is unwise about how it is set up.
+    findings: tuple[Finding, ...] = ()
 
 
 class Queues:
@@ -124,7 +134,7 @@ class Queues:
             parcel = parcels[number]
             words: dict[str, Any] = {
                 "MessageBody": legal(parcel.body),
-                "MessageAttributes": {ID: {"DataType": "String", "StringValue": parcel.id}},
+                "MessageAttributes": wire.written(parcel.attributes | _own(parcel)),
             }
             if parcel.delay:
                 words["DelaySeconds"] = parcel.delay
@@ -142,15 +152,17 @@ class Queues:
         answer = await self._call(
             "receive_message", QueueUrl=known.url, MaxNumberOfMessages=min(want, BATCH),
             VisibilityTimeout=min(visibility, MAX_HIDE), WaitTimeSeconds=min(int(wait), POLL_SECONDS),
-            MessageAttributeNames=[ID], MessageSystemAttributeNames=["ApproximateReceiveCount", "MessageGroupId"],
+            MessageAttributeNames=["All"],
+            MessageSystemAttributeNames=["ApproximateReceiveCount", "MessageGroupId", "SentTimestamp"],
         )  # fmt: skip
         return [_copy(spot, one, hidden_until) for one in answer.get("Messages", ())]
 
     # -- delete, hide --------------------------------------------------------------------------------
 
-    async def delete(self, receipts: Sequence[Receipt]) -> None:
-        """Delete copies; one whose receipt is stale stays for whoever has it now."""
-        await self._tell("delete_message_batch", receipts, lambda _: {})
+    async def delete(self, receipts: Sequence[Receipt]) -> list[bool]:
+        """Delete copies. False: the receipt was stale, and whoever has the copy now keeps it; or it was gone."""
+        refused = await self._tell("delete_message_batch", receipts, lambda _: {})
+        return [number not in refused for number in range(len(receipts))]
 
     async def hide(self, receipts: Sequence[Receipt]) -> list[bool]:
         """Let copies be seen so many seconds from now, 0: at once. False: the receipt was stale, or the copy gone."""
@@ -175,20 +187,25 @@ class Queues:
         """One call; entries that failed for a passing reason are said again. Those that never will pass, and why."""
         known = await self.known(spot)
         refused: dict[int, str] = {}
-        left = numbers
-        for tried in range(_TRIES):
+        left, place = numbers, self._options.place
+        for attempt in range(1, _AGAIN.max_attempts + 1):
             entries = [{"Id": str(number)} | entry(number) for number in left]
             answer = await self._call(operation, QueueUrl=known.url, Entries=entries)
             left = []
             for one in answer.get("Failed", ()):
-                if one.get("SenderFault") or one.get("Code") in faults.STALE:
-                    refused[int(one["Id"])] = f"{one.get('Code')}: {one.get('Message', '')}"
-                else:
+                said = faults.of_entry(
+                    one.get("Code", ""), one.get("Message", ""), is_theirs=not one.get("SenderFault")
+                )
+                if said.is_worth_another_try:
                     left.append(int(one["Id"]))
+                    continue
+                refused[int(one["Id"])] = f"{said.code}: {said.text}"
+                if said.kind is AnswerKind.REFUSED and operation != "send_message_batch":
+                    logger.warning("%s refused an entry of a %s: %s; it comes back", place, operation, said.text)
             if not left:
                 return refused
-            await asyncio.sleep(_FIRST_PAUSE * 2**tried)
-        text = f"{self._options.place} left {len(left)} of {len(numbers)} entries of a {operation} undone; tried again"
+            await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
+        text = f"{place} left {len(left)} of {len(numbers)} entries of a {operation} undone; tried again"
         raise BrokerUnavailable(text, outcome_unknown=True)
 
     # -- looking -------------------------------------------------------------------------------------
@@ -200,8 +217,10 @@ class Queues:
             "ApproximateNumberOfMessagesNotVisible",
             "ApproximateNumberOfMessagesDelayed",
         ]
-        known = await self.known(spot)
-        answer = await self._call("get_queue_attributes", QueueUrl=known.url, AttributeNames=names)
+        # Whoever only looks makes nothing, and may look at a queue that cannot be worked with.
+        known = self._known.get(spot)
+        url = await self._url(self._name(spot)) if known is None else known.url
+        answer = await self._call("get_queue_attributes", QueueUrl=url, AttributeNames=names)
         visible, hidden, delayed = (int(answer.get("Attributes", {}).get(name, 0)) for name in names)
         return visible, hidden, delayed
 
@@ -222,14 +241,20 @@ class Queues:
                 return sorted(found)
             words["NextToken"] = answer["NextToken"]
 
-    async def _find(self, spot: Spot) -> Known:
+    def _name(self, spot: Spot) -> str:
         count = naming.levels(spot.queue, self._options.priorities)
-        name = naming.physical(self._options.prefix, spot.queue, spot.level, count)
+        return naming.physical(self._options.prefix, spot.queue, spot.level, count)
+
+    async def _url(self, name: str) -> str:
         words = {"QueueName": name}
         if self._options.account:
             words["QueueOwnerAWSAccountId"] = self._options.account
+        return str((await self._call("get_queue_url", **words))["QueueUrl"])
+
+    async def _find(self, spot: Spot) -> Known:
+        name = self._name(spot)
         try:
-            url = (await self._call("get_queue_url", **words))["QueueUrl"]
+            url = await self._url(name)
         except faults.QueueMissing as error:
             if not self._options.create:
                 where = self._options.place
@@ -243,22 +268,16 @@ class Queues:
         return self._checked(name, url, answer.get("Attributes", {}))
 
     def _checked(self, name: str, url: str, attributes: dict[str, str]) -> Known:
-        receives = None
-        if policy := attributes.get("RedrivePolicy"):
-            receives = int(json.loads(policy).get("maxReceiveCount", 0))
-            if receives < LEAST_RECEIVES:
-                msg = (
-                    f"queue {name!r} moves a message away itself after {receives} receives (its redrive policy): "
-                    "before its attempts are used up, because returns and long delays are receives too. Nothing was "
-                    f"started. Set maxReceiveCount to {LEAST_RECEIVES} or more, or take the policy away: Tenure keeps "
-                    "dead letters itself"
-                )
-                raise faults.RedriveTooSoon(msg)
-            logger.warning(
-                "queue %s has a redrive policy of its own: after %d receives SQS moves a message away", name, receives
-            )
+        found: tuple[Finding, ...] = ()
+        if (own := policy.read(attributes)) is not None:
+            policy.refuse_eager(name, own)
+            found = (policy.finding(name, own),)
+        for one in found:
+            if one not in _TOLD:
+                _TOLD.add(one)
+                logger.warning("%s: %s. %s [%s]", one.subject, one.evidence, one.remedy, one.id)
         limit = int(attributes.get("MaximumMessageSize", _LARGEST))
-        return Known(url, limit, int(attributes.get("MessageRetentionPeriod", _KEEP)), receives)
+        return Known(url, limit, int(attributes.get("MessageRetentionPeriod", _KEEP)), found)
 
     async def _call(self, operation: str, **words: Any) -> Any:
         return await self._link.call("sqs", operation, self._options.place, **words)
@@ -271,16 +290,27 @@ def legal(text: str) -> str:
 
 def _copy(spot: Spot, message: dict[str, Any], hidden_until: float) -> Copy:
     attributes = message.get("Attributes", {})
+    beside = wire.read(message.get("MessageAttributes", {}))
+    own, head = beside.pop(wire.ID, None), beside.pop(wire.HEAD, None)
+    sent_at = attributes.get("SentTimestamp")
     return Copy(
         spot=spot,
-        id=message.get("MessageAttributes", {}).get(ID, {}).get("StringValue"),
+        id=own.value if own is not None else None,
         sqs_id=message["MessageId"],
         receipt=message["ReceiptHandle"],
         body=message["Body"],
         group=attributes.get("MessageGroupId") if naming.is_fifo(spot.queue) else None,
         receives=int(attributes.get("ApproximateReceiveCount", 1)),
         hidden_until=hidden_until,
+        head=head.value if head is not None else "",
+        attributes=beside,
+        sent_at=float(sent_at) / 1000 if sent_at else None,
     )
+
+
+def _own(parcel: Parcel) -> dict[str, Attribute]:
+    own = {wire.ID: Attribute("String", parcel.id)}
+    return own | {wire.HEAD: Attribute("String", legal(parcel.head))} if parcel.head else own
 
 
 def _by_spot(spots: Sequence[Spot]) -> dict[Spot, list[int]]:
@@ -295,7 +325,8 @@ def _by_size(numbers: list[int], parcels: Sequence[Parcel]) -> list[list[int]]:
     batches: list[list[int]] = []
     size = 0
     for number in numbers:
-        length = len(parcels[number].body.encode()) + len(parcels[number].id) + 64
+        parcel = parcels[number]
+        length = wire.size(parcel.id, parcel.body, parcel.head, parcel.attributes) + 64
         if not batches or len(batches[-1]) == BATCH or size + length > _LARGEST:
             batches.append([])
             size = 0

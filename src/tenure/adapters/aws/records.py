@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, Kind, claim_place, entry_place
-from tenure.adapters.aws.entry import DONE, GONE, UNSENT, Claim, Entry
-from tenure.adapters.aws.table import Place
+from tenure.adapters.aws import bulk
+from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, body_rows, claim_place, entry_place
+from tenure.adapters.aws.entry import DONE, GONE, UNSENT, Bulk, Claim, Entry
+from tenure.adapters.aws.ledger import left_behind
 from tenure.claim import Scope
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Progress, Record
 
-_BYTES = Kind(bytes)
+#: A holder may replace its checkpoint while it is read.
+_LOOKS = 3
 
 
 class AwsRecords:
@@ -30,7 +32,10 @@ class AwsRecords:
         )  # fmt: skip
         if not is_done and entry.state in (GONE, UNSENT):
             return None
-        body = await self._desk.body(id, entry.pages) if entry.pages else ""
+        if is_done and claim is not None and claim.bulk is not None:
+            place = entry_place(id) if entry.key is None else claim_place(_scope(entry))
+            claim.result = (await left_behind(self._desk, place.part, claim.bulk)).result
+        body = await self._desk.body(id, entry.pages, body_rows(entry.shelf)) if entry.pages else ""
         return _record(id, entry, claim if is_done else None, body, self._desk.now())
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
@@ -44,39 +49,49 @@ class AwsRecords:
         return await self._desk.change(ENTRY, [entry_place(lease.id) for lease, _ in batch], decide)
 
     async def checkpoint(self, lease: Lease, data: bytes) -> bool:
-        # First the data under the fence, then the entry's word that it counts: what a stale holder writes nobody reads.
-        def keep(_known: bytes | None) -> Change[None]:
-            return Change(None, data, forget_at=self._desk.kept_until())
+        # First the data, under a name of its own; then the entry's word that it counts. So what a stale holder writes
+        # nobody reads, also if it had kept one before.
+        place = entry_place(lease.id)
+        new = await bulk.keep(self._desk, place.part, data)
 
-        await self._desk.change_one(_BYTES, _checkpoint(lease.id, lease.fence), keep)
-
-        def decide(entry: Entry | None) -> Change[tuple[bool, int]]:
+        def decide(entry: Entry | None) -> Change[tuple[bool, Bulk | None]]:
             if entry is None or not entry.is_held_under(lease):
-                return Change((False, 0))
-            before, entry.checkpoint = entry.checkpoint, lease.fence
+                return Change((False, new))
+            before, entry.checkpoint = entry.checkpoint, new
             return Change((True, before), entry)
 
-        kept, _ = await self._desk.change_one(ENTRY, entry_place(lease.id), decide)
-        return kept
+        is_kept, needless = await self._desk.change_one(ENTRY, place, decide)
+        if needless is not None:
+            await bulk.drop(self._desk, place.part, needless)
+        return is_kept
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        (entry,) = await self._desk.get(ENTRY, [entry_place(id)])
-        if entry is None or not entry.checkpoint or entry.is_finished or entry.is_sealed:
-            return None
-        (data,) = await self._desk.get(_BYTES, [_checkpoint(id, entry.checkpoint)])
-        return data
+        place = entry_place(id)
+        for _ in range(_LOOKS):
+            (entry,) = await self._desk.get(ENTRY, [place])
+            if entry is None or entry.checkpoint is None or entry.is_finished or entry.is_sealed:
+                return None
+            data = await bulk.load(self._desk, place.part, entry.checkpoint)
+            if data is not None:
+                return data
+        return None
 
     async def _claim(self, entry: Entry) -> Claim | None:
         if entry.key is None:
             return entry.claim
-        scope = Scope(entry.queue, entry.task, entry.key, entry.generation)
-        (claim,) = await self._desk.get(CLAIM, [claim_place(scope)])
+        (claim,) = await self._desk.get(CLAIM, [claim_place(_scope(entry))])
         # What is done under its key with another payload is other work.
         return claim if claim is not None and claim.digest == entry.digest else None
 
 
-def _checkpoint(id: str, fence: int) -> Place:
-    return Place(f"m#{id}", f"c{fence}")
+def _scope(entry: Entry) -> Scope:
+    return Scope(entry.queue, entry.task, entry.key or "", entry.generation)
+
+
+def _state(entry: Entry, done: Claim | None) -> MessageState:
+    if done is not None:
+        return MessageState.COMPLETED
+    return MessageState.DEAD if entry.is_half_redriven else MessageState(entry.state)
 
 
 def _record(id: str, entry: Entry, done: Claim | None, body: str, now: float) -> Record:
@@ -85,7 +100,7 @@ def _record(id: str, entry: Entry, done: Claim | None, body: str, now: float) ->
         id=id,
         queue=entry.queue,
         task=entry.task or None,
-        state=MessageState.COMPLETED if done is not None else MessageState(entry.state),
+        state=_state(entry, done),
         counters=entry.counters,
         owner=entry.owner if is_leased else None,
         fence=entry.fence if is_leased else None,

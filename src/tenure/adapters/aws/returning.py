@@ -97,18 +97,22 @@ async def _grant_grace(store: Store, ids: Sequence[str]) -> None:
     def decide(_number: int, entry: Entry | None) -> Change[None]:
         if entry is None or entry.state != MessageState.LEASED:
             return Change(None)
-        entry.deadline = max(entry.deadline, store.desk.now() + entry.seconds)
-        if entry.claim is not None and entry.claim.owner == entry.owner:
-            entry.claim.until = max(entry.claim.until, entry.deadline)
+        _give_window(entry, store.desk.now())
         return Change(None, entry)
 
     await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
 
 
+def _give_window(entry: Entry, now: float) -> None:
+    entry.deadline = max(entry.deadline, now + entry.seconds)
+    if entry.claim is not None and entry.claim.owner == entry.owner:
+        entry.claim.until = max(entry.claim.until, entry.deadline)
+
+
 async def return_met(store: Store, ids: Sequence[str]) -> None:
     """Copies of these came back by the queue's timer, and their leases are overdue: do as a sweep would.
 
-    Where nobody swept lately their holders may have been cut off, so they are given their own window once more.
+    Where nobody swept lately their holders may have been cut off, so each is given its own window once more, from now.
     """
     (last,) = await store.desk.get(_LAST, [_SWEEP])
     now = store.desk.now()
@@ -124,25 +128,32 @@ async def _return(
     entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
     owners = {entry.owner for entry in entries if entry is not None and entry.owner}
     members = await store.roster.members(owners)
+    places: dict[str, int] = {}
+    for id, entry in zip(ids, entries, strict=True):
+        if entry is not None and _would_die(entry, members.get(entry.owner or ""), max_attempts):
+            places[id] = await shelf.add(store, entry.queue, id)
 
-    def decide(_number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
+    def decide(number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
         now = store.desk.now()
         if entry is None or entry.state != MessageState.LEASED or entry.deadline >= now:
             return Change(("", None))
-        if patient and entry.deadline + entry.seconds >= now:
-            return Change(("", None))
+        if patient and entry.graced != entry.fence:
+            entry.graced = entry.fence
+            _give_window(entry, now)
+            return Change(("", None), entry)
         receipt = receipt_in(entry)
         if entry.is_sealed:
             _leave(entry)
             return Change(("sealed", receipt), entry)
-        is_back = _count(store, entry, members.get(entry.owner or ""), max_attempts, now)
+        member = members.get(entry.owner or "")
+        if _would_die(entry, member, max_attempts) and ids[number] not in places:
+            return Change(("", None))  # it is another's since we looked; the next sweep finds it
+        is_back = _count(store, entry, member, max_attempts, now)
+        if not is_back:  # whoever meets its copy keeps its body
+            entry.shelf, entry.pages, entry.attribute_pages = places[ids[number]], 0, 0
         return Change(("returned" if is_back else "dead", receipt), entry)
 
     said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
-    by_id = {id: entry for id, entry in zip(ids, entries, strict=True) if entry is not None}
-    for id, (how, _) in zip(ids, said, strict=True):
-        if how == "dead":
-            await shelf.add(store, by_id[id].queue, id)
     # The dead too: whoever meets the copy keeps its body.
     seen = await _show(store, [receipt for _, receipt in said])
     returned = [
@@ -162,6 +173,13 @@ async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
     some = [receipt for receipt in receipts if receipt is not None and receipt.receipt]
     said = iter(await store.queues.hide(some))
     return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
+
+
+def _would_die(entry: Entry, member: Member | None, max_attempts: int) -> bool:
+    """Whether one more lapse is the last one."""
+    has_presence = member is not None and member.owner is not None
+    limit = max_attempts if entry.max_attempts is None else entry.max_attempts
+    return not has_presence and not entry.is_sealed and entry.attempts + 1 >= limit
 
 
 def _count(store: Store, entry: Entry, member: Member | None, max_attempts: int, now: float) -> bool:

@@ -7,9 +7,9 @@ as long as the entry is kept, also on standard queues.
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
-from tenure import envelope
-from tenure.adapters.aws import naming
+from tenure.adapters.aws import naming, uniqueness, wire
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.lending import describe
@@ -30,19 +30,50 @@ _NEW, _AGAIN, _KNOWN = "new", "again", "known"
 
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
-    """Store messages, each once."""
+    """Store messages, each once; those that are to be unique one by one."""
+    if all(outgoing.message.unique is None for outgoing in batch):
+        return await _send(store, batch)
+    answers: list[Sent] = []
+    for is_unique, some in groupby(batch, lambda outgoing: outgoing.message.unique is not None):
+        if is_unique:
+            answers += [await _send_unique(store, outgoing) for outgoing in some]
+        else:
+            answers += await _send(store, list(some))
+    return answers
+
+
+async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
+    packed = wire.pack(outgoing.message, store.options.wire)
+    refusal = await _refusal(store, outgoing, *packed)
+    if refusal is not None:
+        return Sent(outgoing.message.id, refusal=refusal)
+    if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
+        text = (
+            f"message {outgoing.message.id} was not stored: with wire=plain others take messages without a word, so "
+            "nobody could tell when one of that kind waits no more; give unique_window, or use a queue of your own"
+        )
+        return Sent(outgoing.message.id, refusal=Reason("unique_not_plain", text))
+
+    async def put(outgoing: Outgoing) -> Sent:
+        (sent,) = await _send(store, [outgoing])
+        return sent
+
+    return await uniqueness.send(store, outgoing, put)
+
+
+async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     answers: dict[int, Sent] = {}
-    texts: dict[int, str] = {}
+    texts: dict[int, tuple[str, str]] = {}
     for number, outgoing in enumerate(batch):
-        raw = envelope.encode(outgoing.message)
-        refusal = await _refusal(store, outgoing, len(raw))
+        packed = wire.pack(outgoing.message, store.options.wire)
+        refusal = await _refusal(store, outgoing, *packed)
         if refusal is not None:
             answers[number] = Sent(outgoing.message.id, refusal=refusal)
         else:
-            texts[number] = raw.decode()
+            texts[number] = packed
     found = await _enter(store, batch, list(texts))
     going = [number for number, how in found.items() if how != _KNOWN]
-    refused = await store.queues.send([_parcel(store, batch[number], texts[number]) for number in going])
+    refused = await store.queues.send([_parcel(store, batch[number], *texts[number]) for number in going])
     for number, why in zip(going, refused, strict=True):
         if why:
             answers[number] = Sent(
@@ -92,7 +123,7 @@ def _entry(store: Store, outgoing: Outgoing, known: Entry | None) -> Entry:
     return entry
 
 
-def _parcel(store: Store, outgoing: Outgoing, text: str) -> Parcel:
+def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
     message = outgoing.message
     group = group_of(message) if naming.is_fifo(message.queue) else ""
     return Parcel(
@@ -102,6 +133,7 @@ def _parcel(store: Store, outgoing: Outgoing, text: str) -> Parcel:
         delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
         group=group,
         dedup=f"{message.id}-{message.generation}" if group else "",
+        head=head,
     )
 
 
@@ -110,12 +142,19 @@ def group_of(message: Message) -> str:
     return message.headers.get("group") or message.client or "tenure"
 
 
-async def _refusal(store: Store, outgoing: Outgoing, size: int) -> Reason | None:
+async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Reason | None:
     """Why it cannot be stored. None: it can."""
     message, delay = outgoing.message, outgoing.delay_seconds
     spot = Spot(message.queue, naming.level_of(message, store.options.priorities))
     known = await store.queues.known(spot)
     limit = min(store.options.body_limit, known.body_limit - ATTRIBUTES)
+    size = len(body.encode()) + max(0, len(head.encode()) - len("null"))
+    if message.ticket is not None and head:
+        text = (
+            f"message {message.id} was not stored: its body is too large for the queue, and with wire=plain other "
+            "readers of the queue would not find it elsewhere; send less, or use the usual form in another queue"
+        )
+        return Reason("body_too_large", text)
     if size > limit:
         text = (
             f"message {message.id} was not stored: it takes {size} bytes and the queue takes {limit}; "

@@ -5,14 +5,19 @@ is anything said to the queue, with the holder's own receipt. If that fails the 
 entry was told already is remembered here (`Lent`): nothing is counted twice.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from tenure.adapters.aws import lots, shelf
-from tenure.adapters.aws.desk import ENTRY, Change, entry_place
+from tenure.adapters.aws import lots, shelf, wire
+from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
+from tenure.adapters.aws.lending import describe
+from tenure.adapters.aws.lent import Held
 from tenure.adapters.aws.receipt import receipt_from
 from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.traits import SLACK
+from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
@@ -27,19 +32,62 @@ _EFFECTIVE = frozenset({Outcome.DELETED, Outcome.RETURNED, Outcome.DEAD})
 async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
     """Done. Result and hand-offs were sealed before; here only the message goes."""
 
-    def act(_word: Ack, entry: Entry) -> Outcome:
+    def act(word: Ack, entry: Entry) -> Outcome:
+        if word.routed is not None:
+            describe(entry, word.routed)
         entry.let_go()
-        entry.state, entry.progress, entry.checkpoint = GONE, None, 0
+        entry.state, entry.progress, entry.checkpoint = GONE, None, None
         return Outcome.DELETED
 
     leases = [word.lease for word in batch]
     open_ = [number for number, lease in enumerate(leases) if not _is_sealed_here(store, lease)]
-    said = await _change(store, [batch[number] for number in open_], act)
+    said = await _change(store, [batch[number] for number in open_], act, Outcome.DELETED)
     outcomes = [Outcome.DELETED] * len(batch)
     for number, outcome in zip(open_, said, strict=True):
         outcomes[number] = outcome
-    await _tell(store, leases, outcomes, lambda some: store.queues.delete([receipt_from(lease) for lease in some]))
-    return [Settlement(outcome) for outcome in outcomes]
+    settlements: dict[str, Settlement] = {}
+
+    async def delete(some: list[Lease]) -> None:
+        settlements.update(await _delete(store, some))
+
+    await _tell(store, leases, outcomes, delete)
+    return [settlements.get(lease.id) or Settlement(outcome) for lease, outcome in zip(leases, outcomes, strict=True)]
+
+
+async def _delete(store: Store, leases: list[Lease]) -> dict[str, Settlement]:
+    """Delete the copies of what is done; how that ended, by id."""
+    held = [store.lent.get(lease.id, lease.owner, lease.fence) for lease in leases]
+    began = store.clock.monotonic()
+    for one in held:
+        if one is not None:
+            one.tries += 1
+    try:
+        accepted = await store.queues.delete([receipt_from(lease) for lease in leases])
+    except BrokerUnavailable as error:
+        for one in held:
+            if one is not None:
+                one.is_unanswered = one.is_unanswered or error.outcome_unknown
+        raise
+    now = store.clock.monotonic()
+    return {
+        lease.id: Settlement(_ended(lease, one, now, accepted=ok), 1 if one is None else one.tries, now - began)
+        for lease, one, ok in zip(leases, held, accepted, strict=True)
+    }
+
+
+def _ended(lease: Lease, held: Held | None, now: float, *, accepted: bool) -> Outcome:
+    """How the delete of a copy ended whose message is done, by the queue's answer and by what we know.
+
+    An entry that was acked stands for its message whatever the queue does with the copy. What is sealed comes back, and
+    is known as done then, as long as a copy is there.
+    """
+    if held is None or not held.is_sealed:
+        return Outcome.DELETED
+    if now >= lease.deadline + SLACK:  # others may have the copy; and the service takes a delete, but may leave it
+        return Outcome.UNKNOWN
+    if accepted:
+        return Outcome.DELETED
+    return Outcome.ALREADY_GONE if held.is_unanswered else Outcome.UNKNOWN
 
 
 async def nack(store: Store, batch: Sequence[Nack]) -> list[Settlement]:
@@ -72,28 +120,47 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
     """Given up: kept aside with its raw bytes. The body first, then the word that it is dead, then the copy goes."""
     entries = await store.desk.get(ENTRY, [entry_place(word.lease.id) for word in batch])
     pages: dict[str, int] = {}
+    beside: dict[str, int] = {}
+    places: dict[str, int] = {}
     for word, entry in zip(batch, entries, strict=True):
         if entry is not None and entry.is_held_under(word.lease):
-            pages[word.lease.id] = await store.desk.keep_body(word.lease.id, word.lease.envelope.decode())
-            await shelf.add(store, word.lease.queue, word.lease.id)
+            place = places[word.lease.id] = await shelf.add(store, word.lease.queue, word.lease.id)
+            text = word.lease.envelope.decode()
+            pages[word.lease.id] = await store.desk.keep_body(word.lease.id, text, body_rows(place))
+            beside[word.lease.id] = await _keep_attributes(store, word.lease, place)
 
     def act(word: DeadLetter, entry: Entry) -> Outcome:
         entry.attempts += word.counted
         entry.reason, entry.finished_at = word.reason, store.clock.wall()
         entry.tell(Ending(entry.finished_at, "dead", entry.owner, word.reason))
         entry.let_go()
-        entry.state, entry.pages = MessageState.DEAD, pages[word.lease.id]
+        entry.state, entry.pages, entry.shelf = MessageState.DEAD, pages[word.lease.id], places[word.lease.id]
+        entry.attribute_pages = beside[word.lease.id]
         return Outcome.DEAD
 
-    outcomes = await _change(store, batch, act)
+    outcomes = await _change(store, batch, act, Outcome.DEAD)
     leases = [word.lease for word in batch]
     await _tell(store, leases, outcomes, lambda some: store.queues.delete([receipt_from(lease) for lease in some]))
     return [Settlement(outcome) for outcome in outcomes]
 
 
+async def _keep_attributes(store: Store, lease: Lease, place: int) -> int:
+    """What stood beside the body of one that is not ours: a redrive sends it again as it was."""
+    held = store.lent.get(lease.id, lease.owner, lease.fence)
+    text = "" if held is None else wire.dumped(held.attributes)
+    return await store.desk.keep_body(lease.id, text, attribute_rows(place)) if text else 0
+
+
 async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Outcome]) -> list[Settlement]:
-    outcomes = await _change(store, batch, act)
     delays = {word.lease.id: word.delay_seconds for word in batch}
+
+    def act_within(word: R, entry: Entry) -> Outcome:
+        # The queue hides nothing for longer than 12 hours since its receive; the rest of a delay goes in hops.
+        room = max(0.0, entry.hold_until - store.desk.now())
+        delays[word.lease.id] = min(word.delay_seconds, room)
+        return act(word, entry)
+
+    outcomes = await _change(store, batch, act_within, Outcome.RETURNED)
     leases = [word.lease for word in batch]
     await _tell(
         store, leases, outcomes,
@@ -102,12 +169,14 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
     return [Settlement(outcome) for outcome in outcomes]
 
 
-async def _change(store: Store, batch: Sequence[T], act: Callable[[T, Entry], Outcome]) -> list[Outcome]:
-    """Tell the entries, each once: what was told before a failure is answered as it was then."""
+async def _change(
+    store: Store, batch: Sequence[T], act: Callable[[T, Entry], Outcome], outcome_of_act: Outcome
+) -> list[Outcome]:
+    """Tell the entries, each once: what was told before a failure is answered as it was then, to the same word."""
     outcomes: dict[int, Outcome] = {}
     for number, word in enumerate(batch):
         held = store.lent.get(word.lease.id, word.lease.owner, word.lease.fence)
-        if held is not None and held.outcome is not None:
+        if held is not None and held.outcome is outcome_of_act:
             outcomes[number] = held.outcome
     left = [number for number in range(len(batch)) if number not in outcomes]
 
@@ -137,7 +206,8 @@ async def _tell(
     if effective:
         await say(effective)
     over = store.lent.drop(list(leases))
-    await lots.drop(store, over)
+    with contextlib.suppress(BrokerUnavailable):  # all is settled; a lot that stays is found empty by a sweep
+        await lots.drop(store, over)
 
 
 def _is_sealed_here(store: Store, lease: Lease) -> bool:

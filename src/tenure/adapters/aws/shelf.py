@@ -1,28 +1,34 @@
 """The shelf: which dead letters a queue has, in the order in which they came there.
 
-Only a list of ids: each letter's entry says whether it is one. Written before the entry, so that none is missing; read
-by `looking.py`, which passes over those that are none.
+Only a list of ids: each letter's entry says whether it is one, and where it stands. Written before the entry, so that
+none is missing; whoever dies in between leaves a line that stands for nothing. Read by `looking.py`, which passes over
+those, and takes the old ones off.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from tenure.adapters.aws.desk import Change, Kind
+from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.table import Place, Row, Write
+from tenure.message import MessageState
 
 _ID = Kind(str)
 _PAGE = 200
+#: A line whose letter is not dead yet may be about to be.
+_OLD_SECONDS = 3600.0
 
 
-async def add(store: Store, queue: str, id: str) -> None:
-    """Put a letter on the shelf."""
+async def add(store: Store, queue: str, id: str) -> int:
+    """Put a letter on the shelf; its place there, for its entry."""
     place = max(1, int(store.clock.wall() * 1e6))
 
     def decide(known: str | None) -> Change[bool]:
-        return Change(known in (None, id), id if known is None else None)
+        return Change(known is None, id if known is None else None)
 
-    while not await store.desk.change_one(_ID, Place(f"dead#{queue}", f"{place:020}"), decide):
+    while not await store.desk.change_one(_ID, _row(queue, place), decide):
         place += 1
+    return place
 
 
 async def walk(store: Store, queue: str, after: int = 0) -> AsyncIterator[tuple[int, str, Row]]:
@@ -34,7 +40,42 @@ async def walk(store: Store, queue: str, after: int = 0) -> AsyncIterator[tuple[
         sort = rows[-1].place.sort
 
 
-async def take(store: Store, rows: list[Row]) -> None:
-    """These are no letters any more."""
+async def count(store: Store, queue: str) -> int:
+    """How many letters there are, and perhaps a few lines that stand for nothing."""
+    number = 0
+    async for _ in walk(store, queue):
+        number += 1
+    return number
+
+
+def is_letter(entry: Entry | None, place: int) -> bool:
+    """Whether the line at `place` stands for a dead letter."""
+    return entry is not None and entry.shelf == place and (entry.state == MessageState.DEAD or entry.is_half_redriven)
+
+
+def is_litter(store: Store, entry: Entry | None, place: int) -> bool:
+    """Whether the line at `place` stands for nothing, and never will."""
+    if is_letter(entry, place) or (entry is not None and entry.state == MessageState.LEASED):
+        return False
+    is_elsewhere = entry is not None and entry.state == MessageState.DEAD
+    return is_elsewhere or place / 1e6 < store.clock.wall() - _OLD_SECONDS
+
+
+async def take(store: Store, rows: Sequence[Row]) -> None:
+    """These lines stand for nothing."""
     if rows:
         await store.table.write([Write(row.place, None, row.text) for row in rows])
+
+
+async def take_off(store: Store, id: str, entry: Entry) -> None:
+    """It is no letter any more."""
+    if entry.shelf:
+
+        def decide(known: str | None) -> Change[None]:
+            return Change(None, remove=known == id)
+
+        await store.desk.change_one(_ID, _row(entry.queue, entry.shelf), decide)
+
+
+def _row(queue: str, place: int) -> Place:
+    return Place(f"dead#{queue}", f"{place:020}")

@@ -34,8 +34,8 @@ class Store:
         self.options = link.options
         self.clock = link.clock
         self.table = make_table(link)
-        self.desk = Desk(self.table, link.clock, link.options.keep_seconds)
         self.lent = Lent() if lent is None else lent
+        self.desk = Desk(self.table, link.clock, link.options.keep_seconds, self.lent.wrote)
         self.queues = Queues(link)
         self.roster = AwsRoster(self.desk)
         self.ledger = AwsLedger(self.desk, self.roster, self.lent)

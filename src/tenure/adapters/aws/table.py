@@ -45,9 +45,6 @@ KEEP = -1.0
 class Table(Protocol):
     """Rows, changed by compare-and-set. All verbs raise `BrokerUnavailable` when the store is away."""
 
-    #: Most bytes in one row.
-    row_limit: int
-
     async def open(self) -> None:
         """Connect, and make what must exist."""
         ...

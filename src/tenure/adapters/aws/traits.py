@@ -2,7 +2,9 @@
 
 from tenure.adapters.aws.options import Options
 from tenure.adapters.aws.queues import BATCH, MAX_HIDE
+from tenure.adapters.aws.wire import PLAIN
 from tenure.broker import BrokerTraits
+from tenure.message import MessageState
 
 #: The queue's timer ends so much after the lease: the sweep comes first, and counts. Where nobody sweeps, the copy
 #: comes back by the timer.
@@ -25,13 +27,15 @@ def traits(options: Options) -> BrokerTraits:
         receipts_fence=True,
         settles_exactly_once=False,
         keys_at_send=False,
-        unique_at_send=False,
+        unique_at_send=True,
         lease_per_message=True,
         priority_levels=options.priorities,
         fairness=10 if options.priorities > 1 else None,
         native_expiry=False,
-        browsable=False,
+        # SQS has no peek; dead letters are kept in the state.
+        browsable=frozenset({MessageState.DEAD}),
         depth_is_exact=False,
         in_order=False,
+        takes_tickets=options.wire != PLAIN,
         returned_first=False,
     )

@@ -10,8 +10,9 @@ from functools import partial
 from tenure.adapters.azure import looking, operating, returning, sending, settling, touching, waiting
 from tenure.adapters.azure.lending import Lending
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.traits import TRAITS
+from tenure.adapters.azure.traits import traits
 from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -23,12 +24,13 @@ class AzureBroker:
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""
         self._store = store
+        self._traits = traits(store.options)
         self._lending = Lending(store, partial(returning.take_back, store))
 
     @property
     def traits(self) -> BrokerTraits:
         """What this broker can and cannot do."""
-        return TRAITS
+        return self._traits
 
     async def open(self) -> None:
         """Connect, and make what must exist where that was asked for."""
@@ -41,6 +43,10 @@ class AzureBroker:
     def twin(self) -> "AzureBroker":
         """Connections of its own for another loop; what is remembered of messages is shared."""
         return AzureBroker(self._store.twin())
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
+        """Nothing can be set up wrongly."""
+        return []
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""

@@ -4,23 +4,34 @@ A call that was sent twice could be done twice, so the SDK's retries are off: wh
 and closed by `store.py`.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
+from azure.core.exceptions import AzureError
 from azure.core.pipeline.transport import AioHttpTransport
 from azure.core.rest import HttpRequest
 from azure.data.tables.aio import TableClient
 from azure.storage.blob.aio import BlobServiceClient
 from azure.storage.queue.aio import QueueServiceClient
 
+from tenure.adapters.azure import faults
 from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.timeline import Timeline
 from tenure.errors import MissingExtra
 
 #: Looks at a request before it goes out; for tests.
 Hook = Callable[[Any], None]
+
+
+#: However long the service asks us to stay away: leases must be renewed.
+MOST_PAUSE = 10.0
+_LARGE = 1 << 20
+#: What we want to be let into.
+_SCOPE = "https://storage.azure.com/.default"
 
 
 class Transport(AioHttpTransport):  # type: ignore[misc]
@@ -42,11 +53,18 @@ class Transport(AioHttpTransport):  # type: ignore[misc]
         """As ever."""
         clients = self._clients
         clients.calls[self._kind] += 1
+        data = getattr(request, "data", None)
+        if isinstance(data, bytes) and len(data) > _LARGE:
+            # As a file: aiohttp sends it in pieces, and the loop is free in between.
+            request.data = BytesIO(data)
         if clients.hook is not None:
             clients.hook(request)
         asked = clients.monotonic()
         response = await super().send(request, **options)
         clients.timeline.hear(response.headers.get("Date"), asked)
+        pause = faults.pause_seconds(response.status_code, response.headers)
+        if pause:
+            clients.busy_until = max(clients.busy_until, clients.monotonic() + min(pause, MOST_PAUSE))
         return response
 
 
@@ -61,6 +79,8 @@ class Clients:
         self.timeline = timeline
         self.monotonic = monotonic
         self.hook = hook
+        #: Monotonic: the service asked not to be called before.
+        self.busy_until = 0.0
         #: How many calls each service got.
         self.calls: Counter[str] = Counter()
         self._credential = _credential(options)
@@ -111,6 +131,16 @@ class Clients:
         seconds = self._options.timeout_seconds
         transport = Transport(kind, self, connection_timeout=seconds, read_timeout=seconds)
         return {"transport": transport, "retry_total": 0, "logging_enable": False}
+
+    async def log_in(self, seconds: float) -> None:
+        """Ask azure-identity who we are, where there is no key: it may look for long in places that do not answer."""
+        if not hasattr(self._credential, "get_token"):
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._credential.get_token(_SCOPE)
+        except (AzureError, ValueError, TimeoutError) as error:
+            raise faults.no_credentials(self._options.place, error) from error
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -40,6 +40,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str = ""
     receipt: str = ""
     is_ended: bool = False
+    #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
+    wire: str = ""
     etag: str = ""
 
 
@@ -74,6 +76,10 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     generation: int | None = None
     #: Not sent by us, so that there is no letter.
     is_foreign: bool = False
+    #: Then also: when its sender sent it, by the service.
+    sent_at: float | None = None
+    #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
+    wire: str = ""
 
     @property
     def counters(self) -> Counters:
@@ -93,6 +99,16 @@ class Kept(msgspec.Struct):
     #: Set where the letter does not have them: a foreign message, a dead one, one in a new generation.
     envelope: bytes | None = None
     checkpoint: bytes | None = None
+
+
+def cancelled(life: Life, wall: float) -> Life:
+    """The life of a message that was taken back. Nothing tells where its copy in the queue is: it goes too."""
+    new = msgspec.structs.replace(
+        life, state=MessageState.CANCELLED, owner=None, deadline=None, due=None, finished_at=wall, progress=None,
+        is_unput=False, message_id="", receipt="",
+    )  # fmt: skip
+    new.tell(Ending(wall, "cancelled", life.owner))
+    return new
 
 
 _encode = msgspec.json.Encoder().encode
@@ -123,6 +139,7 @@ def letter_row(letter: Letter, partitions: int) -> Row:
         "SentAt": letter.sent_at, "Envelope": letter.envelope, "Key": letter.key, "Generation": letter.generation,
         "Digest": letter.digest,
         "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
+        "Wire": letter.wire,
     }  # fmt: skip
     return Row(part_of(letter.id, partitions), letter_key(letter.id), fields, letter.etag)
 
@@ -135,7 +152,8 @@ def read_letter(row: Row) -> Letter:
         sent_at=float(fields["SentAt"]), envelope=fields.get("Envelope", b""), key=fields["Key"],
         generation=int(fields["Generation"]), digest=fields.get("Digest", ""), is_put=bool(fields["IsPut"]),
         message_id=fields.get("MessageId", ""),
-        receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]), etag=row.etag,
+        receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]),
+        wire=fields.get("Wire", ""), etag=row.etag,
     )  # fmt: skip
 
 

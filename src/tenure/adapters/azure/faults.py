@@ -1,18 +1,14 @@
 """What the service says is wrong, in Tenure's words; the only place that knows the SDK's errors.
 
-`conflict` and `gone` tell the answers that are part of the game (somebody else was first); everything else is
-translated: away (can pass), or a mistake in the settings.
+What an answer means is decided in `answer.py`, as for every client of a cloud. Here are the words for it, and what is
+Azure's alone: the answers that are part of the game (somebody else was first), and what is missing.
 """
 
-from aiohttp.client_exceptions import ClientConnectorError
-from azure.core.exceptions import (
-    ClientAuthenticationError,
-    HttpResponseError,
-    ServiceRequestError,
-    ServiceRequestTimeoutError,
-    ServiceResponseError,
-)
+from typing import Any
 
+from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
+
+from tenure.answer import read_answer
 from tenure.errors import (
     BadSetting,
     BrokerError,
@@ -23,16 +19,13 @@ from tenure.errors import (
     TenureError,
 )
 
-#: What may pass if it is tried again later.
-_PASSING = frozenset({408, 429, 500, 502, 503, 504})
-#: Of these it is known that nothing was done.
-_NOT_DONE = frozenset({429, 503})
 #: Not there, there already, not as it was read: what is compared with.
 _ANSWERS = frozenset({404, 409, 412})
 _FORBIDDEN = frozenset({401, 403})
-_MISSING = frozenset({"QueueNotFound", "TableNotFound", "ContainerNotFound", "ResourceNotFound"})
-#: The receipt is not the latest one, or the message is not there: the service does not tell which.
-_STALE = frozenset({"MessageNotFound", "PopReceiptMismatch"})
+_MISSING = frozenset({"QueueNotFound", "TableNotFound", "ContainerNotFound"})
+#: The service asks for a pause by a header of these names, in seconds and in milliseconds.
+_PAUSES = {"retry-after": 1.0, "retry-after-ms": 1e-3, "x-ms-retry-after-ms": 1e-3}
+_BUSY = frozenset({429, 503})
 
 
 class LoginRefused(ConfigurationError):
@@ -43,43 +36,62 @@ class LoginRefused(ConfigurationError):
 
 def code_of(error: BaseException) -> str:
     """The service's own word for what is wrong; empty if there is none."""
-    code = getattr(error, "error_code", "") or ""
-    return str(getattr(code, "value", code))
+    return read_answer(error).code if isinstance(error, Exception) else ""
 
 
 def is_stale(error: BaseException) -> bool:
-    """The receipt is old, or the message is gone."""
-    return isinstance(error, HttpResponseError) and code_of(error) in _STALE
+    """The receipt is not the latest one, or the message is not there: the service does not tell which."""
+    return isinstance(error, HttpResponseError) and read_answer(error).is_lost
 
 
 def is_missing(error: BaseException) -> bool:
     """There is no such queue, table or container."""
-    return isinstance(error, HttpResponseError) and code_of(error) in _MISSING - {"ResourceNotFound"}
+    return isinstance(error, HttpResponseError) and code_of(error) in _MISSING
 
 
-def translate(error: BaseException, place: str, what: str) -> TenureError:
+def pause_seconds(status: int, headers: Any) -> float:
+    """How long the service asks us to stay away."""
+    if status not in _BUSY:
+        return 0.0
+    told = {name: headers.get(name, "") for name in _PAUSES}
+    return max(float(value) * _PAUSES[name] if value.strip().isdecimal() else 0.0 for name, value in told.items())
+
+
+def translate(error: Exception, place: str, what: str) -> TenureError:
     """What to raise instead of `error`, which came of `what`."""
     if isinstance(error, TenureError):
         return error
-    if isinstance(error, ClientAuthenticationError) or _status(error) in _FORBIDDEN:
+    answer = read_answer(error)
+    said = (answer.code or answer.text or type(error).__name__)[:300]
+    if isinstance(error, ClientAuthenticationError) or answer.status in _FORBIDDEN:
         return LoginRefused(
-            f"{place} refused {what} ({_said(error)}); nothing was changed. Check the key or the connection string, or "
+            f"{place} refused {what} ({said}); nothing was changed. Check the key or the connection string, or "
             "give this identity the roles Storage Queue Data Contributor, Storage Table Data Contributor and Storage "
             "Blob Data Contributor"
         )
     if is_missing(error):
         return StoreMissing(
-            f"{place}: {what} found nothing there ({code_of(error)}); nothing was created. Mind the name, create it, "
+            f"{place}: {what} found nothing there ({answer.code}); nothing was created. Mind the name, create it, "
             "or let Tenure create what is missing (?create=yes)"
         )
-    status = _status(error)
-    if isinstance(error, ServiceRequestError) and _was_not_sent(error):
-        return BrokerUnavailable(f"{place} cannot be reached ({_said(error)}); {what} was not sent. Check the network")
-    if isinstance(error, ServiceRequestError | ServiceResponseError | TimeoutError | OSError) or status in _PASSING:
-        done = "nothing was changed" if status in _NOT_DONE else "it is not known whether it was carried out"
-        text = f"{place} did not answer {what} ({_said(error)}); {done}"
-        return BrokerUnavailable(text, outcome_unknown=status not in _NOT_DONE)
-    return BrokerError(f"{place} refused {what}: {_said(error)}; nothing was changed by that call")
+    if not answer.is_worth_another_try:
+        return BrokerError(f"{place} refused {what}: {said}; nothing was changed by that call")
+    if answer.outcome_unknown:
+        text = f"{place} did not answer {what} ({said}); it is not known whether it was carried out"
+    elif answer.status is None:
+        text = f"{place} cannot be reached ({said}); {what} was not sent. Check the network"
+    else:
+        text = f"{place} is busy and did not take {what} ({said}); nothing was changed"
+    return BrokerUnavailable(text, outcome_unknown=answer.outcome_unknown)
+
+
+def no_credentials(place: str, error: BaseException) -> LoginRefused:
+    """There is neither a key nor anybody who says who we are."""
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "no answer in time")
+    return LoginRefused(
+        f"{place}: no credentials; nothing was started ({said[:300]}). Set AZURE_STORAGE_CONNECTION_STRING, or log in "
+        "in a way that azure-identity knows (az login, a managed identity, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET)"
+    )
 
 
 def closed(place: str) -> BrokerUnavailable:
@@ -95,25 +107,11 @@ def retired(owner: str) -> OwnerRetired:
     )
 
 
-def _was_not_sent(error: ServiceRequestError) -> bool:
-    """The SDK says the same when the line ended before the answer came, which proves nothing."""
-    inner = error.inner_exception
-    return isinstance(error, ServiceRequestTimeoutError) or isinstance(inner, ClientConnectorError)
-
-
-def _status(error: BaseException) -> int | None:
-    return error.status_code if isinstance(error, HttpResponseError) else None
-
-
-def _said(error: BaseException) -> str:
-    return (code_of(error) or str(error).partition("\n")[0] or type(error).__name__)[:200]
-
-
 def is_an_answer(error: BaseException) -> bool:
     """Whether it tells how things stand, rather than that something is wrong."""
     if not isinstance(error, HttpResponseError):
         return False
-    return _status(error) in _ANSWERS or is_stale(error) or is_there(error)
+    return error.status_code in _ANSWERS or is_stale(error) or is_there(error)
 
 
 def is_there(error: BaseException) -> bool:

@@ -4,13 +4,17 @@ A copy too many, the message of somebody whose lease still stands, one that is n
 put where it belongs. Found by `lending.py`.
 """
 
+import logging
 from typing import Protocol
 
-from tenure.adapters.azure import posting
+from tenure.adapters.azure import posting, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.store import Store
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import MessageState
+
+logger = logging.getLogger("tenure.azure")
 
 FINISHED = frozenset({MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED})
 
@@ -24,8 +28,8 @@ class Found(Protocol):
         ...
 
     @property
-    def raw(self) -> bytes:
-        """Its bytes."""
+    def raw(self) -> bytes | None:
+        """Its bytes. None: they lie in the table."""
         ...
 
     @property
@@ -48,7 +52,7 @@ async def finish(store: Store, kept: Kept, found: Found) -> None:
     """Delete it. If it is dead and its bytes are not in the poison queue yet, somebody died on the way there."""
     life = kept.life
     if life.state is MessageState.DEAD and life.is_unput:
-        await bury(store, kept, found.raw)
+        await bury(store, kept, await store.envelope(kept) if found.raw is None else found.raw)
     try:
         await posting.remove(store, found.queue, found.message_id, found.receipt)
     except Stale:
@@ -58,10 +62,26 @@ async def finish(store: Store, kept: Kept, found: Found) -> None:
 async def bury(store: Store, kept: Kept, raw: bytes) -> None:
     """Put the raw bytes of a dead message into the poison queue, and note where they are."""
     life = kept.life
-    life.message_id, life.receipt = await posting.bury(store, life.queue, raw)
+    # Plain where that can be: as base64 it might not fit any more.
+    text = wire.verbatim(raw) if life.is_foreign else wire.write(raw, life.wire, "plain")
+    life.message_id, life.receipt = await _bury(store, life, text)
     life.is_unput = False
     # Refused: somebody did the same, or redrove it. Then a letter too many lies with the dead ones, for people only.
     await store.save([kept])
+
+
+async def _bury(store: Store, life: Life, text: str | None) -> tuple[str, str]:
+    """Where it lies now. Empty: only in the table, because the poison queue does not take it, or is not there."""
+    why: object = "there is no text for it that would come back as it was"
+    try:
+        if text is not None:
+            return await posting.bury(store, life.queue, text)
+    except BrokerUnavailable:
+        raise
+    except (BrokerError, StoreMissing) as error:
+        why = error
+    logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", life.id, why)
+    return "", ""
 
 
 async def hide_again(store: Store, kept: Kept, found: Found, seconds: float) -> bool:

@@ -11,14 +11,16 @@ forgets what is finished for longer than the account keeps it.
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from tenure.adapters.azure import retention
 from tenure.adapters.azure.log import ProcessedLog
-from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.rows import Change, Row, Rows
 from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.where import EQ, GE, IS, LT
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
@@ -54,9 +56,9 @@ class AzureJournal:
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
         """Events of one message, oldest first."""
-        where = "( MessageId eq @id or HasIds eq true ) and At ge @since"
+        where = (EQ("MessageId", message_id) | IS("HasIds")) & GE("At", float(since))
         told: list[StoredEvent] = []
-        rows = self._store.rows.between(_EVENTS, "e:", _END, where, id=message_id, since=float(since))
+        rows = self._store.rows.between(_EVENTS, "e:", _END, where)
         async for row in rows:
             event = _event(row.fields["Event"])
             if event.message_id == message_id or message_id in event.data.get("ids", ()):
@@ -74,10 +76,13 @@ class AzureJournal:
         """Forget old events; and, with them, what else nobody needs any more."""
         store = self._store
         before = store.clock.wall() - older_than_seconds
-        old = await store.rows.scan(_EVENTS, "e:", "At lt @before", before=before)
+        old = await store.rows.scan(_EVENTS, "e:", LT("At", before))
         gone = await store.rows.commit([[Change("delete", Row(row.part, row.key, {}))] for row in old])
         await retention.forget_finished(store)
         await self._log.prune()
+        if isinstance(store.rows, Rows):
+            now = datetime.fromtimestamp(store.timeline.wall(), UTC)
+            await store.rows.bulk.prune(now, store.rows.is_named)
         return sum(rows is not None for rows in gone)
 
     async def sample(self, batch: Sequence[Sample]) -> None:

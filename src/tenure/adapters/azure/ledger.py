@@ -15,17 +15,19 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.azure import faults
+from tenure.adapters.azure.entry import Kept, cancelled
 from tenure.adapters.azure.naming import part_of, row_id, scope_id
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.rows import Change, Group, Row
 from tenure.adapters.azure.store import Store
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
-from tenure.message import Outgoing
+from tenure.message import MessageState, Outgoing
 
 SENT, RUNNING, DONE = "sent", "running", "done"
 _TRIES = 8
 #: A scope keeps so many ids that were cancelled under it.
 _BARRED = 50
+_ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
 _encode = msgspec.json.Encoder().encode
 _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...]).decode
@@ -46,6 +48,8 @@ class Claim(msgspec.Struct, kw_only=True, omit_defaults=True):
     finished_at: float | None = None
     #: Messages that were cancelled: whoever holds one of them and claims has no claim.
     barred: list[str] = []
+    #: When the latest of them was, as fences count.
+    barred_at: int = 0
 
 
 _claim = msgspec.json.Decoder(Claim).decode
@@ -163,6 +167,7 @@ class AzureLedger:
                     return Running(claim.owner, claim.until - now)
                 if request.id in claim.barred:
                     # It was cancelled since it was lent. Told as if it had claimed a moment before: it has no claim.
+                    await _finish_cancel(store, request.id, claim.barred_at)
                     fence = max(store.shared.next_number(), claim.fence + 1)
                     return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
             found, group = self._ask(request, old)
@@ -284,6 +289,14 @@ async def release_owner(store: Store, owner: str) -> None:
                     break
 
 
+async def _finish_cancel(store: Store, id: str, barred_at: int) -> None:
+    """Lent after it was cancelled: whoever did that ended before it could say so. It would be run again and again."""
+    kept = await store.find(id)
+    if kept is not None and kept.life.state in _ON_ITS_WAY and kept.life.fence > barred_at:
+        # Refused: somebody does the same.
+        await store.save([Kept(cancelled(kept.life, store.clock.wall()), kept.etag)])
+
+
 async def bar(store: Store, scope: Scope, id: str) -> bool:
     """Message `id` is cancelled: whoever runs it has no claim any more, and its key is free. False: it is done."""
     while True:
@@ -291,7 +304,9 @@ async def bar(store: Store, scope: Scope, id: str) -> bool:
         claim = Claim() if found is None else found.claim
         if claim.state == DONE:
             return False
-        new = msgspec.structs.replace(claim, barred=[*claim.barred, id][-_BARRED:])
+        new = msgspec.structs.replace(
+            claim, barred=[*claim.barred, id][-_BARRED:], barred_at=store.shared.next_number()
+        )
         if claim.state == RUNNING and claim.runner == id:
             new.state, new.owner, new.runner = SENT, "", ""
         if claim.id == id and new.state == SENT:

@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.azure import faults, ghosts, posting
+from tenure.adapters.azure import faults, ghosts, posting, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.text import id_of, read
 from tenure.adapters.azure.traits import TRAITS, clamped_lease
+from tenure.adapters.azure.where import EQ
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
@@ -39,13 +39,18 @@ class Arrival(msgspec.Struct, frozen=True):
 
     id: str
     queue: str
-    raw: bytes
+    #: None: it lies in the table.
+    raw: bytes | None
     message_id: str
     receipt: str
     #: The first time that the queue shows it.
     is_new: bool
     #: Not one of ours: its id is the service's.
     is_foreign: bool
+    #: The form in which it stands there.
+    wire: str
+    #: Wall time, by the service.
+    sent_at: float | None
 
 
 class Lending:
@@ -80,6 +85,8 @@ class Lending:
             came = await self._enter(arrivals, request, seconds, fence)
             lent += came
             left -= len(came)
+        if lent:
+            store.look_soon()  # there is something to do
         await self._check(request.owner, lent, before)
         return [_lease(kept, raw, before + seconds) for kept, raw in lent]
 
@@ -134,7 +141,7 @@ class Lending:
         done: dict[int, tuple[Kept, bytes]] = {}
         for one, kept, mine in zip(fresh, lives, entered, strict=True):
             if mine:
-                done[id(one)] = (kept, one.raw)
+                done[id(one)] = (kept, one.raw or b"")
         others = [one for one in arrivals if id(one) not in done]
         told = await store.each([partial(self._look, one, request, seconds, fence) for one in others])
         failure: BaseException | None = None
@@ -142,7 +149,7 @@ class Lending:
             if isinstance(answer, BaseException):
                 failure = failure or answer
             elif answer is not None:
-                done[id(one)] = (answer, one.raw)
+                done[id(one)] = (answer, (answer.envelope or b"") if one.raw is None else one.raw)
         if failure is not None:
             raise _in_part(failure)
         return [done[id(one)] for one in arrivals if id(one) in done]
@@ -178,7 +185,7 @@ class Lending:
         """What `owner` holds, by the table."""
         store = self._store
         now, local = store.timeline.now(), store.clock.monotonic()
-        lives = await store.lives("Owner eq @owner and State eq 'leased'", owner=owner)
+        lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))
         mine = [kept for kept in lives if request_id in (None, kept.life.request_id)]
         for kept in mine:
             store.shared.remember(kept)
@@ -212,6 +219,8 @@ def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fe
     """The life of a message that is lent for the first time."""
     place = store.shared.next_number()
     life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, is_foreign=one.is_foreign)
+    life.wire = "" if one.wire == wire.ENVELOPE else one.wire
+    life.sent_at = one.sent_at if one.is_foreign else None
     kept = lend(store, Kept(life, "", one.raw if one.is_foreign else None), request, seconds, fence)
     kept.life.message_id, kept.life.receipt = one.message_id, one.receipt
     return kept
@@ -229,20 +238,23 @@ def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
         seconds=life.seconds,
         deadline=deadline,
         counters=life.counters,
+        sent_at=life.sent_at,
+        generation=life.generation or 0,
     )
 
 
 def _arrival(queue: str, message: Any) -> Arrival:
-    raw = read(message.content)
-    named = id_of(raw)
+    found = wire.read(message.content)
     return Arrival(
-        id=f"azure-{message.id}" if named is None else named,
+        id=f"azure-{message.id}" if found.id is None else found.id,
         queue=queue,
-        raw=raw,
+        raw=found.raw,
         message_id=str(message.id),
         receipt=str(message.pop_receipt),
         is_new=message.dequeue_count == 1,
-        is_foreign=named is None,
+        is_foreign=found.is_foreign,
+        wire=found.wire,
+        sent_at=None if message.inserted_on is None else message.inserted_on.timestamp(),
     )
 
 

@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from tenure.adapters.azure import wire
 from tenure.adapters.azure.entry import Kept, Letter, read_letter, read_life
 from tenure.adapters.azure.naming import POISON, queue_name
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.text import read
+from tenure.adapters.azure.where import EQ, IS_NOT, NE
 from tenure.broker import Browsed, Depth
 from tenure.envelope import decode
 from tenure.errors import BodyUndecodable, StoreMissing
@@ -37,10 +38,10 @@ async def _everything(store: Store, queue: str) -> tuple[dict[str, Kept], dict[s
     lives: dict[str, Kept] = {}
     letters: dict[str, Letter] = {}
     for part in store.parts:
-        for row in await store.rows.scan(part, "m:", "Queue eq @queue", queue=queue):
+        for row in await store.rows.scan(part, "m:", EQ("Queue", queue)):
             kept = read_life(row)
             lives[kept.life.id] = kept
-        for row in await store.rows.scan(part, "s:", "Queue eq @queue and IsEnded eq false", queue=queue):
+        for row in await store.rows.scan(part, "s:", EQ("Queue", queue) & IS_NOT("IsEnded")):
             letter = read_letter(row)
             letters[letter.id] = letter
     return lives, letters
@@ -65,12 +66,13 @@ def _browsed(store: Store, queue: str, place: int, kept: Kept | None, letter: Le
         deadline_in=None if life.deadline is None else life.deadline - now,
         due_in=life.due - now if life.state is MessageState.DELAYED and life.due is not None else None,
         reason=life.reason,
+        finished_at=life.finished_at,
     )
 
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """How much lies in each of `queues`; None: in every queue where something does."""
-    lives = await store.lives("State ne 'cancelled'")
+    lives = await store.lives(NE("State", "cancelled"))
     if queues is None:
         every = sorted({kept.life.queue for kept in lives} | set(await _listed(store)))
         depths = await asyncio.gather(*(_depth(store, queue, lives) for queue in every))
@@ -93,7 +95,9 @@ async def _listed(store: Store) -> list[str]:
 async def _depth(store: Store, queue: str, lives: Sequence[Kept]) -> Depth:
     of = [kept.life for kept in lives if kept.life.queue == queue]
     leased = sum(life.state is MessageState.LEASED for life in of)
-    delayed = sum(life.state is MessageState.DELAYED for life in of)
+    now = store.timeline.now()
+    # One that is due and still said to wait may have been taken by somebody who does not know Tenure.
+    delayed = sum(life.state is MessageState.DELAYED and (life.due or now) > now for life in of)
     dead = sum(life.state is MessageState.DEAD for life in of)
     queue_name(store.options.prefix, queue)
     try:
@@ -115,7 +119,7 @@ def _age(store: Store, shown: Sequence[Any]) -> float | None:
     if not shown:
         return None
     try:
-        sent_at = decode(read(shown[0].content)).sent_at
+        sent_at = decode(wire.read(shown[0].content).raw or b"").sent_at
     except BodyUndecodable:
         sent_at = shown[0].inserted_on.timestamp()
     return max(0.0, store.clock.wall() - sent_at)

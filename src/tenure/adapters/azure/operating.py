@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.azure import board, ledger, posting
-from tenure.adapters.azure.entry import Kept, Letter, Life
+from tenure.adapters.azure.entry import Kept, Letter, Life, cancelled
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.returning import put_again
@@ -53,7 +53,7 @@ def _is_half_redriven(life: Life) -> bool:
 
 
 def _again(store: Store, kept: Kept) -> Kept:
-    raw, generation = _raised(kept.envelope or b"", kept.life.generation)
+    raw, generation = _raised(kept.envelope or b"", kept.life)
     life = msgspec.structs.replace(
         kept.life,
         state=MessageState.READY,
@@ -72,12 +72,14 @@ def _again(store: Store, kept: Kept) -> Kept:
     return Kept(life, kept.etag, raw, kept.checkpoint)
 
 
-def _raised(raw: bytes, generation: int | None) -> tuple[bytes, int | None]:
+def _raised(raw: bytes, life: Life) -> tuple[bytes, int | None]:
     """Generation + 1 in the envelope. One that cannot be read goes back as it is."""
+    if life.is_foreign:
+        return raw, (life.generation or 0) + 1
     try:
         message = decode(raw)
     except BodyUndecodable:
-        return raw, generation
+        return raw, life.generation
     message = msgspec.structs.replace(message, generation=message.generation + 1)
     return encode(message), message.generation
 
@@ -110,7 +112,7 @@ async def _end(
         if is_cancel and not await _end_claim(store, kept, letter, id):
             return None
         met = life.state
-        new = Kept(_cancelled(store, life), "" if kept is None else kept.etag)
+        new = Kept(cancelled(life, store.clock.wall()), "" if kept is None else kept.etag)
         if not (await store.save([new], "insert" if kept is None else "replace"))[0]:
             continue
         if met is MessageState.LEASED:
@@ -141,24 +143,6 @@ async def _end_claim(store: Store, kept: Kept | None, letter: Letter | None, id:
     except BodyUndecodable:
         return True
     return await ledger.bar(store, scope, id)
-
-
-def _cancelled(store: Store, life: Life) -> Life:
-    wall = store.clock.wall()
-    new = msgspec.structs.replace(
-        life,
-        state=MessageState.CANCELLED,
-        owner=None,
-        deadline=None,
-        due=None,
-        finished_at=wall,
-        progress=None,
-        is_unput=False,
-        message_id="",
-        receipt="",
-    )
-    new.tell(Ending(wall, "cancelled", life.owner))
-    return new
 
 
 async def _remove(store: Store, queue: str, message_id: str, receipt: str, ending: str = "") -> None:

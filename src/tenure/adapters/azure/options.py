@@ -2,10 +2,12 @@
 
     azure://account                            keys from AZURE_STORAGE_CONNECTION_STRING, else azure-identity
     azure://account?key=…                      the account's key (rather in the environment than in a URL)
-    azure://devstoreaccount1?endpoint=http://127.0.0.1:10000&…   Azurite; also queue_, table_ and blob_endpoint
+    azure://account?state=redis://host:6379/0  the state in Redis; also sqlite:///file.db, and local
+    azure://devstoreaccount1?queue_endpoint=http://127.0.0.1:10001/devstoreaccount1&…   Azurite; also table_ and blob_
 
 Nothing is created unless `create=yes` says so: a queue that is missing is more often a slip of the pen. State lies in
-the same account (Tables; Blobs for what is large). Read here, used by `clients.py` and `store.py`.
+the same account (Tables; Blobs for what is large), or elsewhere (`state=redis://…`, `state=local`). Read here, used by
+`clients.py` and `store.py`.
 """
 
 import os
@@ -13,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
 
@@ -28,10 +30,12 @@ _TAKEN = {
     "table_endpoint": "a URL",
     "blob_endpoint": "a URL",
     "encoding": "plain or base64",
+    "wire": "envelope or plain",
     "poll_seconds": "a number of seconds above 0",
     "timeout_seconds": "a number of seconds above 0",
     "keep_seconds": "a number of seconds above 0",
     "partitions": "a number from 1 to 64",
+    "state": "redis://…, sqlite:///file.db, or local (a file of this machine)",
     "log": "the name of a service, for message-logs/{service}/{date}/processed.jsonl",
 }
 _NUMBERS = frozenset({"poll_seconds", "timeout_seconds", "keep_seconds"})
@@ -59,6 +63,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = ""
     #: How messages are written. Both are read.
     encoding: str = "plain"
+    #: What stands in a message (`wire.py`). Both are read.
+    wire: str = "envelope"
     #: The longest pause between two looks at an empty queue.
     poll_seconds: float = 1.0
     timeout_seconds: float = 10.0
@@ -66,6 +72,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     keep_seconds: float = 7 * 86_400.0
     #: Parts of the table; each takes about 2 000 changes a second. The same for everybody who uses the prefix.
     partitions: int = 1
+    #: Where the state is, if not in the account: another URL, which `assembly` opens.
+    state_url: str | None = None
     #: Of the log for people. Empty: none is written.
     log: str = ""
 
@@ -115,8 +123,9 @@ def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if name not in _TAKEN:
             msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
             raise BadURL(msg)
-        options[name] = _read(name, value)
-        if options[name] is None:
+        field = "state_url" if name == "state" else name
+        options[field] = _read(name, value)
+        if options[field] is None:
             shown = "…" if name == "key" else repr(value)
             msg = f"{url!r}: {name} cannot be {shown}; nothing was opened. It takes {_TAKEN[name]}"
             raise BadURL(msg)
@@ -134,10 +143,14 @@ def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
             return value if _PREFIX.match(value) else None
         case "encoding":
             return value if value in ("plain", "base64") else None
+        case "wire":
+            return value if value in ("envelope", "plain") else None
         case "partitions":
             return int(value) if value.isdecimal() and 0 < int(value) <= _MAX_PARTITIONS else None
         case "queue_endpoint" | "table_endpoint" | "blob_endpoint":
             return value.rstrip("/") if value.startswith(("http://", "https://")) else None
+        case "state":
+            return value if urlsplit(value).scheme or value == "local" else None
         case "log":
             return value if _SERVICE.match(value) else None
     return value or None

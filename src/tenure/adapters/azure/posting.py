@@ -13,7 +13,6 @@ from azure.core.exceptions import HttpResponseError
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.text import write
 
 #: The longest time for which the service hides a message.
 LONGEST = 7 * 86_400
@@ -30,11 +29,8 @@ def whole(seconds: float) -> int:
     return min(LONGEST, max(0, math.ceil(seconds - 1e-6)))
 
 
-async def put(
-    store: Store, queue: str, raw: bytes, delay: float = 0.0, *, ending: str = "", encoding: str = ""
-) -> tuple[str, str]:
+async def put(store: Store, queue: str, text: str, delay: float = 0.0, *, ending: str = "") -> tuple[str, str]:
     """Put a message into a queue; the service's id and receipt for it."""
-    text = write(raw, encoding or store.options.encoding)
     sent: Any = await store.on_queue(
         "sending",
         queue,
@@ -66,9 +62,9 @@ async def remove(store: Store, queue: str, message_id: str, receipt: str, ending
         raise _stale(error) from error
 
 
-async def bury(store: Store, queue: str, raw: bytes) -> tuple[str, str]:
-    """Put the raw bytes into the poison queue. Plain where that can be: as base64 they might not fit any more."""
-    return await put(store, queue, raw, ending=POISON, encoding="plain")
+async def bury(store: Store, queue: str, text: str) -> tuple[str, str]:
+    """Put a dead letter into the poison queue."""
+    return await put(store, queue, text, ending=POISON)
 
 
 async def receive(store: Store, queue: str, want: int, seconds: float) -> list[Any]:

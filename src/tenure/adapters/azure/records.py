@@ -101,9 +101,9 @@ def _unborn(id: str, letter: Letter | None) -> Life:
 
 def _record(store: Store, id: str, kept: Kept | None, letter: Letter | None, done: ledger.Found | None) -> Record:
     now = store.timeline.now()
-    task, sent_at = (None, None) if letter is None else (letter.task, letter.sent_at)
-    sent = b"" if letter is None else letter.envelope
     life = kept.life if kept is not None else _unborn(id, letter)
+    task, sent_at = (None, life.sent_at) if letter is None else (letter.task, letter.sent_at)
+    sent = b"" if letter is None else letter.envelope
     is_kept = done is None and life.state is not MessageState.CANCELLED
     return Record(
         id=life.id,

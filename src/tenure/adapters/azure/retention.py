@@ -1,24 +1,59 @@
 """Retention: what is finished is forgotten when the account has kept it long enough.
 
 Letters that have ended, lives that were cancelled, claims that are done. What waits, is held or is dead stays, however
-old it is. Called by `AzureJournal.prune`.
+old it is; but what seems to wait, and whose queue is empty, was taken by somebody who does not know Tenure. Called by
+`AzureJournal.prune`.
 """
 
-from tenure.adapters.azure.entry import letter_key, read_life
+from typing import Any
+
+from tenure.adapters.azure import uniqueness
+from tenure.adapters.azure.entry import letter_key, read_letter, read_life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.where import EQ, IS, IS_NOT, LT, NE
+from tenure.errors import StoreMissing
+from tenure.message import MessageState
+
+_WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
 
 
 async def forget_finished(store: Store) -> None:
     """Drop what finished before the time that is kept."""
     before = store.clock.wall() - store.options.keep_seconds
     for part in store.parts:
-        old = await store.rows.scan(part, "s:", "IsEnded eq true and SentAt lt @before", before=before)
-        claims = await store.rows.scan(f"k{part}", "k:", "State ne 'running' and At lt @before", before=before)
+        old = await store.rows.scan(part, "s:", IS("IsEnded") & LT("SentAt", before))
+        claims = await store.rows.scan(f"k{part}", "k:", NE("State", "running") & LT("At", before))
         cancelled = []
-        for row in await store.rows.scan(part, "m:", "State eq 'cancelled'"):
+        for row in await store.rows.scan(part, "m:", EQ("State", "cancelled")):
             life = read_life(row).life
             if (life.finished_at or 0.0) < before:
                 cancelled += [row, Row(part, letter_key(life.id), {})]
-        gone = [*old, *claims, *cancelled]
+        words = await uniqueness.forgettable(store, part, before)
+        gone = [*old, *claims, *cancelled, *words, *await _taken(store, part, before)]
         await store.rows.commit([[Change("delete", row)] for row in gone])
+
+
+async def _taken(store: Store, part: str, before: float) -> list[Row]:
+    """Rows of messages that old workers received and deleted: they were to be in a queue in which there is nothing."""
+    letters = await store.rows.scan(part, "s:", IS_NOT("IsEnded") & IS("IsPut") & LT("SentAt", before))
+    sent = {letter.id: (letter.queue, row) for row in letters for letter in [read_letter(row)]}
+    found: list[tuple[str, Row]] = []
+    for row in await store.rows.scan(part, "m:", NE("State", "cancelled")):
+        life = read_life(row).life
+        letter = sent.pop(life.id, None)
+        is_old = letter is not None or (life.is_foreign and (life.sent_at or before) < before)
+        if is_old and life.state in _WAITING and not life.is_unput:
+            found += [(life.queue, row), *([letter] if letter is not None else [])]
+    found += sent.values()
+    # Counted after all of it was read; the count may be too high, and never too low.
+    counts = {queue: await _count(store, queue) for queue in {queue for queue, _ in found}}
+    return [row for queue, row in found if counts[queue] == 0]
+
+
+async def _count(store: Store, queue: str) -> int | None:
+    try:
+        told: Any = await store.call("counting", lambda: store.queue(queue).get_queue_properties())
+    except StoreMissing:
+        return None
+    return int(told.approximate_message_count)

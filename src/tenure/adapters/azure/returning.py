@@ -8,11 +8,12 @@ letter that is not in the poison queue, a redriven one that is not in its queue.
 import asyncio
 from collections.abc import Sequence
 
-from tenure.adapters.azure import ghosts, ledger, posting, roster, settling
+from tenure.adapters.azure import ghosts, ledger, posting, roster, settling, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.settling import waiting
 from tenure.adapters.azure.store import COMMON, Store
+from tenure.adapters.azure.where import EQ, IS
 from tenure.broker import SweepRequest, Swept
 from tenure.envelope import decode
 from tenure.errors import BodyUndecodable
@@ -25,7 +26,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
     now = store.timeline.now()
     row, found = await asyncio.gather(
-        store.rows.get(COMMON, "swept"), store.lives("State eq 'leased' or IsUnput eq true")
+        store.rows.get(COMMON, "swept"), store.lives(EQ("State", "leased") | IS("IsUnput"))
     )
     last = None if row is None else float(row.fields["At"])
     fields = {"At": now}
@@ -125,11 +126,12 @@ async def _finish(store: Store, unput: list[Kept]) -> None:
 async def put_again(store: Store, kept: Kept, raw: bytes) -> None:
     """Put a message that waits into its queue anew, and note which copy counts."""
     life = kept.life
-    life.message_id, life.receipt = await posting.put(store, life.queue, raw)
+    text = wire.tagged(raw, life.id) if life.is_foreign else wire.write(raw, life.wire, store.options.encoding)
+    life.message_id, life.receipt = await posting.put(store, life.queue, text)
     life.is_unput = False
     if (await store.save([kept]))[0]:
         store.shared.returned[life.queue].append(life.id)
-    store.shared.stir(life.queue)
+    store.stir(life.queue)
 
 
 async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
@@ -140,7 +142,7 @@ async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
     await ledger.release_owner(store, owner)
     returned: list[str] = []
     for _ in range(_ROUNDS):
-        lives = await store.lives("Owner eq @owner and State eq 'leased'", owner=owner)
+        lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))
         if not lives:
             break
         returned += await take_back(store, lives, how)

@@ -6,7 +6,7 @@ for a while, nobody is blamed for silence before all could be heard again.
 
     common  o:<owner>   an owner, and when it was last heard
             b:<owner>   it was retired, for ever
-            looked      when somebody last looked for the dead
+            o!looked    when somebody last looked for the dead; beside the owners, to be read with them
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ import msgspec
 from tenure.adapters.azure.naming import row_id
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import COMMON, Store
+from tenure.adapters.azure.where import EQ
 from tenure.owner import DeadOwner, Owner
 
 #: How long a word counts, and how often it is said.
@@ -23,9 +24,13 @@ PRESENCE_SECONDS = 15.0
 _WORD_SECONDS = 5.0
 #: How long for one whose name somebody else has now: it must have missed a word at least.
 _REPLACED_SECONDS = 7.5
+#: Who found nobody dead does not look again for so long.
+_LOOK_SECONDS = 2.5
 #: If nobody looked for so long, nobody is blamed for silence.
 _GAP_SECONDS = 10.0
 
+#: Not an owner, though it lies among them.
+LOOKED = "o!looked"
 _SILENT = f"nothing was heard of it for {PRESENCE_SECONDS:.0f} s"
 
 _encode = msgspec.json.Encoder().encode
@@ -56,7 +61,7 @@ class AzureRoster:
         if await is_banned(self._store, owner.id):
             return
         row = self._row(owner)
-        before = await self._store.rows.scan(COMMON, "o:", "Name eq @name", name=owner.name)
+        before = await self._store.rows.scan(COMMON, "o:", EQ("Name", owner.name))
         replaced = [
             Row(one.part, one.key, {"ReplacedAt": row.fields["Joined"]}) for one in before if one.key != row.key
         ]
@@ -76,6 +81,7 @@ class AzureRoster:
 
     async def leave(self, owner: Owner) -> None:
         """Goodbye: it is listed by `dead` as one that left, until it is retired."""
+        self._store.shared.no_dead_until = 0.0
         row = Row(COMMON, f"o:{row_id(owner.id)}", {"Left": True})
         await self._store.rows.commit_one(Change("merge", row))
 
@@ -85,7 +91,10 @@ class AzureRoster:
         return [_decode(row.fields["Owner"]) for row in rows if self._proof(row, since) is None]
 
     async def dead(self) -> list[DeadOwner]:
-        """Everybody who left, was replaced by a new boot, or fell silent."""
+        """Everybody who left, was replaced by a new boot, or fell silent. Asked far more often than that can change."""
+        now = self._store.timeline.now()
+        if now < self._store.shared.no_dead_until:
+            return []
         rows, since = await self._look()
         found = []
         for row in rows:
@@ -97,21 +106,24 @@ class AzureRoster:
                     mark = Row(row.part, row.key, {"Silent": True}, row.etag)
                     await self._store.rows.commit_one(Change("merge", mark))
                 found.append(DeadOwner(_decode(row.fields["Owner"]), proof, left=left))
+        if not found:
+            self._store.shared.no_dead_until = now + _LOOK_SECONDS
         return found
 
     async def _look(self) -> tuple[list[Row], float]:
         """Who is on the roster, and since when a silence counts: not from before a time in which nobody looked."""
         store, now = self._store, self._store.timeline.now()
-        looked = await store.rows.get(COMMON, "looked")
+        rows = await store.rows.scan(COMMON, "o")
+        looked = next((row for row in rows if row.key == LOOKED), None)
         last = float(looked.fields["At"]) if looked is not None else None
         since = float(looked.fields["Since"]) if looked is not None else now
         if last is None or now - last > _GAP_SECONDS:
             since = now
         if last is None or now - last > 1.0:
             fields: dict[str, Any] = {"At": now, "Since": since}
-            row = Row(COMMON, "looked", fields, "" if looked is None else looked.etag)
+            row = Row(COMMON, LOOKED, fields, "" if looked is None else looked.etag)
             await store.rows.commit_one(Change("insert" if looked is None else "replace", row))
-        return await store.rows.scan(COMMON, "o:"), since
+        return [row for row in rows if row.key != LOOKED], since
 
     def _proof(self, row: Row, since: float) -> str | None:
         """Why it is dead. None: it is not known to be."""

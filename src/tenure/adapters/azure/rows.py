@@ -14,9 +14,12 @@ from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.data.tables import TableTransactionError, UpdateMode
 
-#: The service takes so many changes, and so many bytes, in one call.
+from tenure.adapters.azure.bulk import Bulk
+from tenure.adapters.azure.where import Where
+
+#: The service takes so many changes in one call, and four mebibytes; a line takes one in a go.
 _MOST_CHANGES = 100
-_MOST_BYTES = 3_500_000
+_MOST_BYTES = 1_000_000
 #: A value holds 64 KiB; larger ones are cut up.
 _PIECE = 60_000
 #: After so many refused groups of one call the others go one by one: each refusal costs another call.
@@ -55,49 +58,85 @@ class Caller(Protocol):
 class Rows:
     """The rows of one table."""
 
-    def __init__(self, caller: Caller, client: Any) -> None:
-        """`client()` is the SDK's client of the table."""
+    def __init__(self, caller: Caller, client: Any, bulk: Bulk) -> None:
+        """`client()` is the SDK's client of the table; `bulk` takes what is too large for it."""
         self._caller = caller
         self._client = client
+        self.bulk = bulk
 
-    async def get(self, part: str, key: str) -> Row | None:
-        """One row. None: it is not there."""
+    async def get(self, part: str, key: str, *, seen: str = "") -> Row | None:
+        """One row. None: it is not there. `seen` is a version of which a large value could not be found."""
         try:
             found = await self._caller.call("a look-up", lambda: self._client().get_entity(part, key))
         except ResourceNotFoundError:
             return None
-        return _row(found)
+        row = _row(found)
+        fields = await self.bulk.fetch(row.fields, is_latest=row.etag == seen)
+        # A large value is gone: somebody has just written the row anew.
+        return await self.get(part, key, seen=row.etag) if fields is None else Row(part, key, fields, row.etag)
+
+    async def is_named(self, part: str, key: str, blob: str) -> bool:
+        """Whether a row names this blob."""
+        try:
+            found = await self._caller.call("a look-up", lambda: self._client().get_entity(part, key))
+        except ResourceNotFoundError:
+            return False
+        return blob in found.values()
 
     async def get_all(self, keys: Iterable[tuple[str, str]]) -> list[Row | None]:
         """Several rows, looked up side by side."""
         return list(await asyncio.gather(*(self.get(part, key) for part, key in keys)))
 
-    async def scan(self, part: str, prefix: str, where: str = "", **values: Any) -> list[Row]:
-        """Rows of one part whose key begins with `prefix`, by key; `where` is the service's own language."""
+    async def open(self) -> None:
+        """The client connects by itself."""
+
+    async def close(self) -> None:
+        """Whoever made the client closes it."""
+
+    async def scan(self, part: str, prefix: str, where: Where | None = None) -> list[Row]:
+        """Rows of one part whose key begins with `prefix`, by key."""
         low, high = prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        return [row async for row in self.between(part, low, high, where, **values)]
+        return [row async for row in self.between(part, low, high, where)]
 
     async def between(
-        self, part: str, low: str, high: str, where: str = "", *, limit: int | None = None, **values: Any
+        self, part: str, low: str, high: str, where: Where | None = None, *, limit: int | None = None
     ) -> AsyncIterator[Row]:
         """Rows of one part from `low` to before `high`."""
-        text = "PartitionKey eq @part and RowKey ge @low and RowKey lt @high" + (f" and ( {where} )" if where else "")
-        parameters = {"part": part, "low": low, "high": high, **values}
-        # The SDK looks for parameters between blanks. Without a page size: those of the service are as large as can be.
+        parameters: dict[str, Any] = {"part": part, "low": low, "high": high}
+        text = "PartitionKey eq @part and RowKey ge @low and RowKey lt @high"
+        if where is not None:
+            text += f" and ( {where.told(parameters)} )"
+        # Without a page size: those of the service are as large as can be.
         pages = self._client().query_entities(text, parameters=parameters, results_per_page=limit).by_page()
         while True:
             page = await self._caller.call("a query", lambda: _next_page(pages))
             if page is None:
                 return
             for found in page:
-                yield _row(found)
+                row: Row | None = _row(found)
+                if row is not None and (fields := await self.bulk.fetch(row.fields)) is not row.fields:
+                    row = (
+                        await self.get(part, row.key, seen=row.etag)
+                        if fields is None
+                        else Row(part, row.key, fields, row.etag)
+                    )
+                if row is not None:
+                    yield row
 
     async def commit(self, groups: Sequence[Group]) -> list[list[Row] | None]:
         """Carry the groups out. For each: its rows with their new versions; None: somebody else was first."""
         answers: list[list[Row] | None] = [None] * len(groups)
+        groups = [[await self._stowed(change) for change in group] for group in groups]
         for batch in _batches(groups):
             await self._commit(groups, batch, answers)
         return answers
+
+    async def _stowed(self, change: Change) -> Change:
+        row = change.row
+        if change.act == "delete":
+            return change
+        fields = await self.bulk.stow(row.part, row.key, row.fields)
+        return change if fields is row.fields else Change(change.act, msgspec.structs.replace(row, fields=fields))
 
     async def commit_one(self, *changes: Change) -> list[Row] | None:
         """One group."""

@@ -9,8 +9,9 @@ One call for up to 50 letters, one for each message, one for the marks. Next on 
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 
-from tenure.adapters.azure import posting
+from tenure.adapters.azure import posting, uniqueness, wire
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_key, letter_row, life_row, mark_letter, read_letter
 from tenure.adapters.azure.naming import queue_name
 from tenure.adapters.azure.rows import Change, Group
@@ -25,15 +26,46 @@ from tenure.verdict import Reason
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     """Store what is new. Returns when everything that was taken is in its queue."""
+    if all(outgoing.message.unique is None for outgoing in batch):
+        return await _send(store, batch)
+    answers: list[Sent] = []
+    for is_unique, some in groupby(batch, lambda outgoing: outgoing.message.unique is not None):
+        if is_unique:
+            answers += [await _send_unique(store, outgoing) for outgoing in some]
+        else:
+            answers += await _send(store, list(some))
+    return answers
+
+
+async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
+    message = outgoing.message
+    refusal = _refusal(store, message, encode(message))
+    if refusal is not None:
+        return Sent(message.id, refusal=refusal)
+    if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
+        text = (
+            f"message {outgoing.message.id} was not stored: with wire=plain others take messages without a word, so "
+            "nobody could tell when one of that kind waits no more; give unique_window, or use a queue of your own"
+        )
+        return Sent(outgoing.message.id, refusal=Reason("unique_not_plain", text))
+
+    async def put(outgoing: Outgoing) -> Sent:
+        (sent,) = await _send(store, [outgoing])
+        return sent
+
+    return await uniqueness.send(store, outgoing, put)
+
+
+async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     answers: dict[int, Sent] = {}
     first: dict[str, int] = {}
     letters: list[tuple[int, Letter, Outgoing]] = []
     for number, outgoing in enumerate(batch):
         message = outgoing.message
-        queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
         raw = encode(message)
-        if len(raw) > TRAITS.body_limit:
-            answers[number] = Sent(message.id, refusal=_too_large(message, len(raw)))
+        refusal = _refusal(store, message, raw)
+        if refusal is not None:
+            answers[number] = Sent(message.id, refusal=refusal)
         elif message.id in first:
             answers[number] = Sent(message.id, duplicate=True)
         else:
@@ -58,7 +90,7 @@ async def put_all(store: Store, letters: Sequence[tuple[Letter, float]]) -> None
     if not letters:
         return
     told = await store.each(
-        [partial(posting.put, store, letter.queue, letter.envelope, delay) for letter, delay in letters]
+        [partial(posting.put, store, letter.queue, _text(store, letter), delay) for letter, delay in letters]
     )
     marks: list[Group] = []
     failure: BaseException | None = None
@@ -71,8 +103,8 @@ async def put_all(store: Store, letters: Sequence[tuple[Letter, float]]) -> None
     if marks:
         # Before the waiters: a mark that comes late only costs a copy too many.
         await store.rows.commit(marks)
-    for letter, _ in letters:
-        store.shared.stir(letter.queue)
+    for queue, delay in {(letter.queue, posting.whole(delay)) for letter, delay in letters}:
+        store.stir(queue, delay)
     if failure is not None:
         raise failure
 
@@ -82,6 +114,10 @@ async def _unfinished(store: Store, known: list[tuple[Letter, Outgoing]]) -> lis
     rows = await store.rows.get_all((store.part(letter.id), letter_key(letter.id)) for letter, _ in known)
     found = [(read_letter(row), outgoing) for row, (_, outgoing) in zip(rows, known, strict=True) if row is not None]
     return [(letter, outgoing.delay_seconds) for letter, outgoing in found if not letter.is_put and not letter.is_ended]
+
+
+def _text(store: Store, letter: Letter) -> str:
+    return wire.write(letter.envelope, letter.wire, store.options.encoding)
 
 
 def _letter(store: Store, message: Message, raw: bytes) -> Letter:
@@ -95,6 +131,7 @@ def _letter(store: Store, message: Message, raw: bytes) -> Letter:
         key=Scope.of(message).key,
         generation=message.generation,
         digest=digest(message),
+        wire=wire.PLAIN if store.options.wire == wire.PLAIN else "",
     )
 
 
@@ -109,8 +146,20 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
         place=letter.place,
         state=MessageState.DELAYED,
         due=store.timeline.now() + outgoing.delay_seconds,
+        wire=letter.wire,
     )
     return [insert, Change("insert", life_row(Kept(life), store.partitions))]
+
+
+def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
+    """Why it cannot be stored. None: it can."""
+    queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
+    unfit = wire.refusal(message) if store.options.wire == wire.PLAIN else ""
+    if unfit:
+        text = f"message {message.id} was not stored in the form wire=plain: {unfit}"
+        return Reason("payload_not_plain", text) if message.ticket is None else Reason("body_too_large", text)
+    size = len(raw) + (wire.ROOM if store.options.wire == wire.PLAIN else 0)
+    return _too_large(message, size) if size > TRAITS.body_limit else None
 
 
 def _too_large(message: Message, size: int) -> Reason:

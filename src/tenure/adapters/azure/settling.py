@@ -17,13 +17,14 @@ from typing import TypeVar
 import msgspec
 
 from tenure.adapters.azure import ghosts, posting
-from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
 from tenure.adapters.azure.posting import Stale
-from tenure.adapters.azure.rows import Group
+from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
+from tenure.claim import Scope, digest
 from tenure.errors import BrokerUnavailable, StoreMissing
-from tenure.message import MessageState
+from tenure.message import Message, MessageState
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 
@@ -44,8 +45,18 @@ async def settle(
 ) -> list[Settlement]:
     """Change each life that is lent under its lease; tell the queue of those that were changed.
 
-    `change` gives the life as it shall be; None: it ends.
+    `change` gives the life as it shall be; None: it ends. No touch of the same messages is under way meanwhile.
     """
+    async with store.shared.alone(word.lease.id for word in batch):
+        return await _settle(store, batch, change, after)
+
+
+async def _settle(
+    store: Store,
+    batch: Sequence[W],
+    change: Callable[[Life, W], Kept | None],
+    after: Callable[[Life, Kept | None, W], Awaitable[Settlement]],
+) -> list[Settlement]:
     answers: list[Settlement | None] = [None] * len(batch)
     mine: dict[int, tuple[Life, Kept | None]] = {}
     open_ = list(range(len(batch)))
@@ -59,7 +70,7 @@ async def settle(
                 answers[number] = Settlement(_refusal(store, batch[number].lease.id))
             else:
                 asked.append((number, kept, change(kept.life, batch[number])))
-        groups = [await _group(store, kept, new, attempt) for _, kept, new in asked]
+        groups = [await _group(store, kept, new, attempt, batch[number]) for number, kept, new in asked]
         told = await store.rows.commit(groups)
         open_ = []
         for (number, kept, new), rows in zip(asked, told, strict=True):
@@ -85,9 +96,14 @@ def _refusal(store: Store, id: str) -> Outcome:
     return Outcome.TAKEN_OVER if is_held else Outcome.ALREADY_GONE
 
 
-async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int) -> Group:
+async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word: object) -> Group:
     if new is not None:
         return store.group(new)
+    routed = word.routed if isinstance(word, Ack) else None
+    if routed is not None:
+        # Nobody else would know which claim tells of it.
+        letter = ended(kept.life, routed, store.clock.wall())
+        return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
     has_letter = not kept.life.is_foreign
     if has_letter and attempt:  # perhaps it was refused because there is none any more
         has_letter = await store.letter(kept.life.id) is not None
@@ -95,6 +111,14 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int) -> Gr
         return store.group(kept, "delete")
     generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
     return store.group(kept, "delete", IsEnded=True, Envelope=b"", **generation)
+
+
+def ended(life: Life, message: Message, wall: float) -> Letter:
+    """What is left of a message that was not ours."""
+    return Letter(
+        id=life.id, queue=life.queue, task=message.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
+        key=Scope.of(message).key, generation=message.generation, digest=digest(message), is_put=True, is_ended=True,
+    )  # fmt: skip
 
 
 # --- ack ------------------------------------------------------------------------------------------------
@@ -201,7 +225,7 @@ async def show(store: Store, kept: Kept, delay_seconds: float = 0.0) -> None:
     life.receipt = receipt
     store.shared.remember(kept)
     store.shared.returned[life.queue].append(life.id)
-    store.shared.stir(life.queue)
+    store.stir(life.queue, delay_seconds)
 
 
 # --- dead letters ---------------------------------------------------------------------------------------

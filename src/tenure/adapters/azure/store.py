@@ -8,27 +8,37 @@ process holds is remembered with its version, so that the usual path reads nothi
 import asyncio
 import threading
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from tenure.adapters.azure import faults
+from tenure.adapters.azure.bulk import Bulk
 from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark_letter, read_letter, read_life
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.rows import Change, Group, Row, Rows
+from tenure.adapters.azure.table_rows import Table, TableRows
 from tenure.adapters.azure.timeline import Timeline
+from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
 from tenure.errors import StoreMissing
 
 T = TypeVar("T")
 
+#: Makes the table that the rows lie in, if they do not lie in the account.
+MakeTable = Callable[[Any], Table]
+
 #: What belongs to no message: who is there, what is paused, whose turn it is.
 COMMON = "common"
 #: So many lives are remembered; what is forgotten is read again.
 _REMEMBERED = 10_000
+#: The first pause between two looks at an empty queue.
+FIRST_PAUSE = 0.05
 #: So many calls about single messages are under way at once.
 _AT_ONCE = 24
 
@@ -42,8 +52,14 @@ class Shared:
         self._lives: OrderedDict[str, Kept] = OrderedDict()
         self._lock = threading.Lock()
         self._last = 0
+        #: The messages that a word is being said about, and what is done when it is.
+        self._spoken_of: dict[str, Future[None]] = {}
         #: What was returned to a queue by us, oldest first: it is lent again before the backlog.
         self.returned: defaultdict[str, deque[str]] = defaultdict(deque)
+        #: On the account's time line: until then nobody need look for the dead.
+        self.no_dead_until = 0.0
+        #: How often something came into a queue by us.
+        self.stirs = 0
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
 
     def remember(self, kept: Kept) -> None:
@@ -69,6 +85,27 @@ class Shared:
             self._last = max(self._last + 1, round(self.timeline.now() * 1e6))
             return self._last
 
+    @asynccontextmanager
+    async def alone(self, ids: Iterable[str]) -> AsyncIterator[None]:
+        """One word about a message at a time: a touch and a settlement would kill each other's receipt."""
+        mine: Future[None] = Future()
+        wanted = set(ids)
+        while True:
+            with self._lock:
+                others = {self._spoken_of[id] for id in wanted & self._spoken_of.keys()}
+                if not others:
+                    self._spoken_of.update(dict.fromkeys(wanted, mine))
+                    break
+            for other in others:
+                await asyncio.shield(asyncio.wrap_future(other))
+        try:
+            yield
+        finally:
+            with self._lock:
+                for id in wanted:
+                    del self._spoken_of[id]
+            mine.set_result(None)
+
     def add_waiter(self, event: asyncio.Event, queues: Iterable[str]) -> Any:
         """Set `event` when one of `queues` stirs; what to hand to `drop_waiter`."""
         waiter = (asyncio.get_running_loop(), event, frozenset(queues))
@@ -84,6 +121,7 @@ class Shared:
     def stir(self, queue: str) -> None:
         """Something came into `queue`: whoever waits for it in this process need not wait for the next look."""
         with self._lock:
+            self.stirs += 1
             waiters = [one for one in self._waiters if queue in one[2]]
         for loop, event, _ in waiters:
             if not loop.is_closed():
@@ -93,8 +131,16 @@ class Shared:
 class Store:
     """One account on one loop."""
 
-    def __init__(self, options: Options, clock: Clock, *, must_exist: bool = False, hook: Hook | None = None) -> None:
-        """Nothing is opened yet."""
+    def __init__(
+        self,
+        options: Options,
+        clock: Clock,
+        *,
+        must_exist: bool = False,
+        hook: Hook | None = None,
+        make_table: MakeTable | None = None,
+    ) -> None:
+        """Nothing is opened yet. With `make_table` the rows lie elsewhere."""
         self.options = options
         self.clock = clock
         self.must_exist = must_exist
@@ -102,17 +148,25 @@ class Store:
         self.shared = Shared(clock)
         self.timeline = self.shared.timeline
         self.partitions = options.partitions
-        self.rows = Rows(self, lambda: self.clients.table)
+        self.rows: Rows | TableRows
+        if make_table is None:
+            bulk = Bulk(self, lambda: self.clients.blob_service.get_container_client(options.table))
+            self.rows = Rows(self, lambda: self.clients.table, bulk)
+        else:
+            self.rows = TableRows(self, make_table(self), f"azure:{options.account}:{options.prefix}:")
+        self._make_table = make_table
         self._clients: Clients | None = None
         self._users = 0
         self._busy = 0
         self._watched = False
         self._gate: asyncio.Semaphore | None = None
+        #: How long the next pause between two looks at these queues is, and what had stirred at the last one.
+        self.pauses: dict[frozenset[str], tuple[float, int]] = {}
         self._known: set[str] = set()
 
     def twin(self) -> "Store":
         """The same account for another loop."""
-        twin = Store(self.options, self.clock, must_exist=self.must_exist, hook=self.hook)
+        twin = Store(self.options, self.clock, must_exist=self.must_exist, hook=self.hook, make_table=self._make_table)
         twin.shared, twin.timeline = self.shared, self.timeline
         return twin
 
@@ -127,6 +181,11 @@ class Store:
     def parts(self) -> list[str]:
         """Every part of the table that has messages in it."""
         return [f"{number:02d}" for number in range(self.partitions)]
+
+    @property
+    def may_create(self) -> bool:
+        """Whether what is missing is created."""
+        return self.options.create and not self.must_exist
 
     def busy(self) -> bool:
         """Whether the service is at work for us."""
@@ -147,13 +206,18 @@ class Store:
             watch(self.busy)
             self._watched = True
         try:
+            await self._clients.log_in(self.options.timeout_seconds)
             await self._prepare()
         except BaseException:
             await self.close()
             raise
 
     async def _prepare(self) -> None:
-        if self.options.create and not self.must_exist:
+        await self.rows.open()
+        if self._make_table is not None:
+            # Nothing else would ask the account before the first message: who we are, and what time it is.
+            await self.call("listing the queues", self._ask)
+        elif self.may_create:
             await self.create(self.clients.table.create_table)
         row = await self.rows.get(COMMON, "layout")
         if row is None and not self.must_exist:
@@ -161,6 +225,11 @@ class Store:
             await self.rows.commit_one(Change("insert", layout))
         elif row is not None and int(row.fields["Partitions"]) != self.partitions:
             raise faults.other_partitions(self.options.place, int(row.fields["Partitions"]), self.partitions)
+
+    async def _ask(self) -> None:
+        pages = self.clients.queue_service.list_queues(name_starts_with=f"{self.options.prefix}-", results_per_page=1)
+        async for _ in pages:
+            return
 
     async def create(self, make: Callable[[], Awaitable[Any]]) -> None:
         """Create something; it may be there already."""
@@ -177,11 +246,14 @@ class Store:
             return
         clients, self._clients = self._clients, None
         await clients.close()
+        await self.rows.close()
 
     # --- calls ------------------------------------------------------------------------------------------
 
     async def call(self, what: str, act: Callable[[], Awaitable[T]]) -> T:
         """What the service answers. Answers that are part of the game are raised as they are."""
+        if self._clients is not None and (pause := self._clients.busy_until - self.clock.monotonic()) > 0:
+            await asyncio.sleep(pause)  # as it asked for
         self._busy += 1
         try:
             if self.timeline.is_virtual:
@@ -205,6 +277,18 @@ class Store:
 
         return await asyncio.gather(*(one(act) for act in acts), return_exceptions=True)
 
+    def stir(self, queue: str, seconds: float = 0.0) -> None:
+        """Wake whoever waits in this process when something is due. The timer goes with the loop: only a wake-up."""
+        if seconds > 0:
+            asyncio.get_running_loop().call_later(seconds, self.shared.stir, queue)
+        else:
+            self.shared.stir(queue)
+
+    def look_soon(self) -> None:
+        """Begin with short pauses again."""
+        for queues, (_, heard) in self.pauses.items():
+            self.pauses[queues] = FIRST_PAUSE, heard
+
     def queue(self, queue: str, ending: str = "") -> Any:
         """The client of a queue, by Tenure's name for it."""
         return self.clients.queue(queue_name(self.options.prefix, queue) + ending)
@@ -215,7 +299,7 @@ class Store:
         try:
             return await self.call(what, lambda: act(client))
         except StoreMissing:
-            if not self.options.create or self.must_exist:
+            if not self.may_create:
                 raise
         await self.create(client.create_queue)
         return await self.call(what, lambda: act(client))
@@ -232,7 +316,10 @@ class Store:
         if row is None:
             self.shared.forget(id)
             return None
-        kept = read_life(row)
+        kept, known = read_life(row), self.shared.recall(id)
+        if known is not None and known.etag == kept.etag:
+            # We may have shown it since, and then know a later receipt than the table.
+            kept.life.message_id, kept.life.receipt = known.life.message_id, known.life.receipt
         self.shared.remember(kept)
         return kept
 
@@ -268,7 +355,7 @@ class Store:
             kept.etag = rows[0].etag
             self.shared.remember(kept)
 
-    async def lives(self, where: str, **values: Any) -> list[Kept]:
+    async def lives(self, where: Where) -> list[Kept]:
         """Every life of which `where` is true."""
-        found = await asyncio.gather(*(self.rows.scan(part, "m:", where, **values) for part in self.parts))
+        found = await asyncio.gather(*(self.rows.scan(part, "m:", where) for part in self.parts))
         return [read_life(row) for rows in found for row in rows]

@@ -32,9 +32,14 @@ def write(raw: bytes, encoding: str) -> str:
         except UnicodeDecodeError:
             text = ""
         # What would be taken for base64 when it is read must be written so.
-        if text and not _UNFIT.search(text) and read(text) == raw:
+        if text and is_fit(text) and read(text) == raw:
             return text
     return base64.b64encode(raw).decode("ascii")
+
+
+def is_fit(text: str) -> bool:
+    """Whether it comes back as it was."""
+    return not _UNFIT.search(text)
 
 
 def read(text: str) -> bytes:

@@ -26,6 +26,10 @@ class Timeline:
         """Seconds, on the line that everybody shares."""
         return self._clock.monotonic() + self._offset
 
+    def wall(self) -> float:
+        """The service's own wall time."""
+        return self._clock.wall() if self.is_virtual else self.now()
+
     def hear(self, date: str | None, asked: float) -> None:
         """The service said `date` in an answer to what was asked at `asked` (monotonic)."""
         if self.is_virtual or not date:

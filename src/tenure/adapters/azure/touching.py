@@ -22,6 +22,11 @@ from tenure.lease import Lease, LeaseState
 
 async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
     """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+    async with store.shared.alone(lease.id for lease in leases):
+        return await _touch(store, leases)
+
+
+async def _touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
     before = store.clock.monotonic()
     found = await holding(store, leases)
     told = await store.each([partial(_renew, store, kept, lease) for kept, lease in zip(found, leases, strict=True)])

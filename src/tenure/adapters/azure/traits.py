@@ -1,6 +1,11 @@
 """What Azure Storage Queues can do, with a table beside them."""
 
-from tenure.broker import BrokerTraits
+import msgspec
+
+from tenure.adapters.azure.options import Options
+from tenure.adapters.azure.wire import PLAIN
+from tenure.broker import EVERY_STATE, BrokerTraits
+from tenure.message import MessageState
 
 #: The service hides a message for so long at most, at each touch.
 _WEEK = 7 * 86_400.0
@@ -19,16 +24,22 @@ TRAITS = BrokerTraits(
     receipts_fence=True,
     settles_exactly_once=False,
     keys_at_send=False,
-    unique_at_send=False,
+    unique_at_send=True,
     lease_per_message=False,
     priority_levels=1,
     fairness=None,
     native_expiry=False,
-    browsable=True,
+    # What is done is told by the ledger alone, which keeps no order.
+    browsable=EVERY_STATE - {MessageState.COMPLETED},
     depth_is_exact=False,
     # Messages are put one by one, and side by side.
     in_order=False,
 )
+
+
+def traits(options: Options) -> BrokerTraits:
+    """As the options say."""
+    return msgspec.structs.replace(TRAITS, takes_tickets=options.wire != PLAIN)
 
 
 def clamped_lease(seconds: float) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tenure.adapters.memory import lending, looking, operating, returning, sending, settling, waiting
 from tenure.adapters.memory.store import Store
 from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -35,6 +36,10 @@ class MemoryBroker:
     def twin(self) -> "MemoryBroker":
         """Itself: any thread's loop may call it."""
         return self
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
+        """Nothing can be set up wrongly."""
+        return []
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""

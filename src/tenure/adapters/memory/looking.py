@@ -38,6 +38,7 @@ def _browsed(entry: Entry, now: float) -> Browsed:
         deadline_in=_deadline_in(entry, now),
         due_in=_due_in(entry, now),
         reason=entry.reason,
+        finished_at=entry.finished_at,
     )
 
 

@@ -7,7 +7,7 @@ also set the limits of `CHANGEABLE`, to stand for a smaller broker; the broker t
 
 import msgspec
 
-from tenure.broker import BrokerTraits
+from tenure.broker import EVERY_STATE, BrokerTraits
 from tenure.errors import BadSetting
 from tenure.message import MAX_PRIORITY, Message
 
@@ -26,7 +26,7 @@ TRAITS = BrokerTraits(
     priority_levels=MAX_PRIORITY + 1,
     fairness=10,
     native_expiry=False,
-    browsable=True,
+    browsable=EVERY_STATE,
     depth_is_exact=True,
 )
 

@@ -9,7 +9,8 @@ from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
-from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
@@ -41,7 +42,7 @@ class RedisBroker:
             priority_levels=MAX_PRIORITY + 1,
             fairness=10,  # FAIRNESS in lua/lease.lua
             native_expiry=False,
-            browsable=True,
+            browsable=EVERY_STATE,
             depth_is_exact=True,
         )
         self._outbox = Outbox(store, limit)
@@ -64,6 +65,10 @@ class RedisBroker:
     def twin(self) -> "RedisBroker":
         """Connections of its own, for another loop."""
         return RedisBroker(self._store.twin())
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
+        """What is wrong with the server, which has all queues."""
+        return list(self._store.findings)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""

@@ -101,6 +101,7 @@ def _browsed(one: Found) -> Browsed:
         id=one.id, queue=one.queue, state=one.state, envelope=one.envelope or b"", counters=one.counters,
         cursor=one.place, owner=one.owner, fence=one.fence, deadline_in=one.left if leased else None,
         due_in=one.left if one.state is MessageState.DELAYED else None, reason=one.reason,
+        finished_at=one.finished_at,
     )  # fmt: skip
 
 

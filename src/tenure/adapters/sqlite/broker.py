@@ -23,7 +23,8 @@ from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
-from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
@@ -56,7 +57,7 @@ class SqliteBroker:
             priority_levels=MAX_PRIORITY + 1,
             fairness=FAIRNESS,
             native_expiry=False,
-            browsable=True,
+            browsable=EVERY_STATE,
             depth_is_exact=True,
         )
         self._bounds = lending.Bounds(self._traits.min_lease_seconds, self._traits.max_lease_seconds)
@@ -77,6 +78,10 @@ class SqliteBroker:
     def twin(self) -> "SqliteBroker":
         """Itself: any loop may call it."""
         return self
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
+        """Nothing can be set up wrongly."""
+        return []
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""

@@ -27,7 +27,7 @@ _COUNT = {
 
 _COLUMNS = (
     "seq, id, envelope, deliveries, attempts, crashes, lost,"
-    " (SELECT owner FROM loan WHERE loan.fence = message.fence), fence, moment, reason"
+    " (SELECT owner FROM loan WHERE loan.fence = message.fence), fence, moment, reason, finished_at"
 )
 _PAGE = "queue = ? AND seq > ? ORDER BY seq LIMIT ?"
 _BROWSE = {
@@ -83,7 +83,7 @@ def _ready_page(db: sqlite3.Connection, queue: str, limit: int, after: int) -> l
 
 
 def _browsed(view: View, queue: str, state: MessageState, row: tuple[object, ...]) -> Browsed:
-    seq, id, envelope, deliveries, attempts, crashes, lost, owner, fence, moment, reason = row
+    seq, id, envelope, deliveries, attempts, crashes, lost, owner, fence, moment, reason, finished_at = row
     until = seconds(moment - view.now) if isinstance(moment, int) else None
     leased = state is MessageState.LEASED
     return Browsed(
@@ -98,6 +98,7 @@ def _browsed(view: View, queue: str, state: MessageState, row: tuple[object, ...
         deadline_in=until if leased else None,
         due_in=until if state is MessageState.DELAYED else None,
         reason=_reason.decode(reason) if reason else None,  # type: ignore[arg-type]
+        finished_at=finished_at,  # type: ignore[arg-type]
     )
 
 

@@ -1,8 +1,8 @@
 """A table in a file: rows of text that are changed only by whoever knows what they say.
 
-For brokers that keep no state themselves, where one machine is enough (`sqs://…?state=local`); messages that lie in
-SQLite do not use it. Time is the host's monotonic clock, from where the wall clock was at the first opening since the
-boot.
+For brokers that keep no state themselves, where one machine is enough (`sqs://…?state=local`, and likewise `azure://`);
+messages that lie in SQLite do not use it. Time is the host's monotonic clock, from where the wall clock was at the
+first opening since the boot.
 """
 
 import asyncio
@@ -52,8 +52,6 @@ class Write(Protocol):
 class LocalTable:
     """Rows in a file of this machine."""
 
-    row_limit = 1 << 24
-
     def __init__(self, path: str, clock: Clock) -> None:
         """Nothing is opened yet."""
         self._path = path
@@ -86,11 +84,16 @@ class LocalTable:
         return await self._do(lambda: read(self._opened()))
 
     async def write(self, batch: Sequence[Write]) -> list[bool]:
+        return await self.commit([[one] for one in batch])
+
+    async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
+        """Carry out each group as a whole, or not at all."""
+
         def write() -> list[bool]:
             db = self._opened()
             db.execute("BEGIN IMMEDIATE")
             try:
-                answers = [_write(db, one) for one in batch]
+                answers = [_write_all(db, group) for group in groups]
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
@@ -141,6 +144,17 @@ class LocalTable:
         if self._db is not None:
             self._db.close()
             self._db = None
+
+
+def _write_all(db: sqlite3.Connection, group: Sequence[Write]) -> bool:
+    if len(group) == 1:
+        return _write(db, group[0])
+    db.execute("SAVEPOINT one_group")
+    is_done = all(_write(db, one) for one in group)
+    if not is_done:
+        db.execute("ROLLBACK TO one_group")
+    db.execute("RELEASE one_group")
+    return is_done
 
 
 def _write(db: sqlite3.Connection, one: Write) -> bool:

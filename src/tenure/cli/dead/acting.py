@@ -19,9 +19,12 @@ from tenure.cli.duration import spoken
 from tenure.cli.output import plural, say_json
 from tenure.cli.rate import RATE
 from tenure.cli.target import find, json_option, run, split_ids
+from tenure.redriving import kind_of
 
 #: A line's worth.
 _MOST_KINDS = 8
+#: So many ids a dry run shows.
+_FIRST_IDS = 10
 
 
 class _Act(msgspec.Struct, frozen=True):
@@ -40,6 +43,7 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = json_option(command)
     command = yes_option(command)
     command = dry_run_option(command)
+    command = click.option("--limit", "-n", type=click.IntRange(1), help="At most so many, the first ones.")(command)
     command = filters(command)
     command = click.option("--all", "everything", is_flag=True, help="Every dead letter.")(command)
     return click.argument("words", nargs=-1, metavar="[TARGET] [ID]...")(command)
@@ -51,9 +55,10 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def redrive(words: tuple[str, ...], rate: float | None, **options: Any) -> None:
     """Send dead letters back to their queue: counters at zero, history kept.
 
-    Choose them by ID, or with --queue, --task and --reason (all that are given must hold), or --all. Asks before
-    it touches more than one. With --rate they go back evenly, so that whatever they failed on is not overrun;
-    Ctrl-C ends it and says how many were moved.
+    Choose them by ID, or with --queue, --task, --reason, --since and --before (all that are given must hold), or
+    --all; --limit takes the first ones of them. Asks before it touches more than one. With --rate they go back
+    evenly, so that whatever they failed on is not overrun. Ctrl-C ends it and says how many were moved; the same
+    command goes on with the rest.
     """
     _run(_REDRIVE, words, rate=rate, **options)
 
@@ -63,8 +68,8 @@ def redrive(words: tuple[str, ...], rate: float | None, **options: Any) -> None:
 def delete(words: tuple[str, ...], **options: Any) -> None:
     """Remove dead letters for good; a record of each stays.
 
-    Choose them by ID, or with --queue, --task and --reason (all that are given must hold), or --all. Asks before
-    it touches more than one.
+    Choose them by ID, or with --queue, --task, --reason, --since and --before (all that are given must hold), or
+    --all; --limit takes the first ones of them. Asks before it touches more than one.
     """
     _run(_DELETE, words, rate=None, **options)
 
@@ -85,6 +90,8 @@ def _run(
     if dry_run or not ids:
         if as_json:
             say_json({act.past: [], "would": ids, "dry_run": dry_run})
+        elif ids:
+            _say_first(ids)
         return
     if asks:
         would = f"{plural(len(ids), 'message')} would be {act.past}"
@@ -100,16 +107,22 @@ def _run(
         click.echo(f"{len(ids) - len(moved):,} were no longer dead when it came to it; they were left alone")
 
 
+def _say_first(ids: list[str]) -> None:
+    for id in ids[:_FIRST_IDS]:
+        click.echo(f"  {id}")
+    if len(ids) > _FIRST_IDS:
+        click.echo(f"  … and {len(ids) - _FIRST_IDS:,} more; --json shows all")
+
+
 async def _choose(app: Tenure, choice: Choice) -> tuple[list[str], str]:
     """The ids, and what they are in a few words."""
     if choice.ids:
         return await named(app, choice.ids), ""
     ids: list[str] = []
     kinds: Counter[str] = Counter()
-    async for one in chosen(app, choice):
-        ids.append(one.browsed.id)
-        reason = "unknown" if one.browsed.reason is None else one.browsed.reason.code
-        kinds[f"{one.task or 'unreadable'} ({reason})"] += 1
+    async for letter in chosen(app, choice):
+        ids.append(letter.browsed.id)
+        kinds[kind_of(letter)] += 1
     summary = ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common(_MOST_KINDS))
     return ids, f": {summary}{', …' if len(kinds) > _MOST_KINDS else ''}" if kinds else ""
 

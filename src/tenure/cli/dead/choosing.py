@@ -1,19 +1,27 @@
-"""Which dead letters: by id, by queue, by task, by the code of the reason, or all of them."""
+"""Which dead letters: by id, by queue, by task, by the code of the reason, by when they died, or all of them."""
 
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.duration import spoken
 from tenure.cli.failing import NotDead
+from tenure.cli.moment import DURATION_OR_MOMENT
 from tenure.cli.naming import check_known, queues_of
-from tenure.cli.seen import Seen, look
+from tenure.cli.seen import check_shown
 from tenure.errors import MessageNotFound
 from tenure.message import MessageState
+from tenure.redriving import Letter, Which
+from tenure.redriving import find as find_letters
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: A moment, or so many seconds ago.
+When = datetime | float
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,46 +32,74 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     queue: str | None = None
     task: str | None = None
     reason: str | None = None
+    since: When | None = None
+    before: When | None = None
+    limit: int | None = None
 
     def check(self) -> None:
         """Refuse what is empty or contradicts itself: an act must not guess."""
-        by_filter = bool(self.queue or self.task or self.reason)
+        times = (self.since, self.before)
+        by_filter = bool(self.queue or self.task or self.reason) or times != (None, None)
         if not (self.ids or self.everything or by_filter):
-            raise click.UsageError("say which: ids, --queue, --task, --reason, or --all")
-        if self.ids and (self.everything or by_filter):
-            raise click.UsageError("give ids, or --all / --queue / --task / --reason, not both")
+            raise click.UsageError("say which: ids, --queue, --task, --reason, --since, --before, or --all")
+        if self.ids and (self.everything or by_filter or self.limit is not None):
+            raise click.UsageError("give ids, or --all / --queue / --task / --reason / --since / --before, not both")
         if self.everything and by_filter:
-            raise click.UsageError("--all is every dead letter; leave it out to choose by --queue, --task or --reason")
+            msg = "--all is every dead letter; leave it out to choose by --queue, --task, --reason, --since or --before"
+            raise click.UsageError(msg)
 
     @property
     def said(self) -> str:
         """What was asked for, as the end of "no dead letters"."""
         given = {"in queue": self.queue, "of task": self.task, "with reason": self.reason}
-        return "".join(f" {word} {value}" for word, value in given.items() if value is not None)
+        words = "".join(f" {word} {value}" for word, value in given.items() if value is not None)
+        words += "" if self.since is None else f" that died since {_told(self.since)}"
+        return words + ("" if self.before is None else f" that died before {_told(self.before)}")
 
-    def holds(self, one: Seen) -> bool:
-        """Whether this dead letter is meant."""
-        code = None if one.browsed.reason is None else one.browsed.reason.code
-        return (self.task is None or one.task == self.task) and (self.reason is None or code == self.reason)
+    def which(self, wall: float) -> Which:
+        """The same, at this moment."""
+        return Which(
+            task=self.task,
+            reason=self.reason,
+            since=_moment(self.since, wall),
+            before=_moment(self.before, wall),
+            limit=self.limit,
+        )
+
+
+def _moment(when: When | None, wall: float) -> float | None:
+    if when is None:
+        return None
+    return when.timestamp() if isinstance(when, datetime) else wall - when
+
+
+def _told(when: When) -> str:
+    return when.isoformat() if isinstance(when, datetime) else f"{spoken(when)} ago"
 
 
 def filters(command: F) -> F:
     """The options that choose."""
-    command = click.option("--reason", "-r", metavar="CODE", help="Those with this reason, as in max_attempts.")(
-        command
+    ago = "as in 2h (ago) or 2030-01-31T09:00Z."
+    options = (
+        click.option("--queue", "-q", help="Those of this queue."),
+        click.option("--task", "-t", help="Those of this task."),
+        click.option("--reason", "-r", metavar="CODE", help="Those with this reason, as in max_attempts."),
+        click.option("--since", type=DURATION_OR_MOMENT, help=f"Those that died since then, {ago}"),
+        click.option("--before", type=DURATION_OR_MOMENT, help=f"Those that died before then, {ago}"),
     )
-    command = click.option("--task", "-t", help="Those of this task.")(command)
-    return click.option("--queue", "-q", help="Those of this queue.")(command)
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
-async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Seen]:
-    """The dead letters that are meant, in order of arrival. Not for ids: see `named`."""
+async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
+    """The dead letters that are meant, the first ones first. Not for ids: see `named`."""
+    check_shown(app.broker, [MessageState.DEAD])
     queues = await queues_of(app, choice.queue)
     if choice.queue is not None:
         await check_known(app, queues, consequence="Nothing was changed")
-    async for one in look(app.broker, queues, [MessageState.DEAD]):
-        if choice.holds(one):
-            yield one
+    async for letter in find_letters(app.broker, queues, choice.which(app.clock.wall())):
+        yield letter
 
 
 async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:

@@ -1,7 +1,7 @@
 """`tenure dead list`."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 @filters
 @click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 @json_option
-def list_(
-    target: str | None, queue: str | None, task: str | None, reason: str | None, limit: int, *, as_json: bool
-) -> None:
+def list_(target: str | None, limit: int, *, as_json: bool, **by: Any) -> None:
     """Show the dead letters and their reasons."""
     app = find(target)
-    choice = Choice(everything=True, queue=queue, task=task, reason=reason)
+    choice = Choice(everything=True, **by)
     seen, total = run(app, lambda app: _collect(app, choice, limit + 1))
     shown, more = seen[:limit], len(seen) > limit
     wall = app.clock.wall()
@@ -52,8 +50,8 @@ def list_(
 async def _collect(app: Tenure, choice: Choice, limit: int) -> tuple[list[Seen], int]:
     """Those that were asked for, and how many there are at all."""
     seen = []
-    async for one in chosen(app, choice):
-        seen.append(one)
+    async for letter in chosen(app, choice):
+        seen.append(Seen(letter.browsed, letter.message, letter.unreadable))
         if len(seen) == limit:
             break
     return seen, sum(depth.dead or 0 for depth in await app.broker.depth() if app.sees(depth.queue))

@@ -146,6 +146,8 @@ def _word(step: Step) -> str:
 
 
 def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
+    from rich.text import Text
+
     raw = found.record.envelope
     if raw is None:
         gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
@@ -154,6 +156,10 @@ def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
     elif found.message is None:
         out.print(f"\n[bold]raw bytes[/]  [dim]{len(raw):,}, which are no envelope[/]")
         _indented(out, f"{found.unreadable}\n{raw!r}", full=full)
+    elif found.message.ticket is not None:
+        ticket = found.message.ticket
+        out.print()
+        out.print(Text.assemble(("payload", "bold"), f"  {ticket.size:,} bytes at {ticket.place}"), soft_wrap=True)
     else:
         _tell_json(out, "payload", bytes(found.message.body), full=full)
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from tenure.broker import Broker, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
+from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.notice import Notices, Pause, Tick
@@ -54,6 +55,10 @@ class HonestBroker:
         twin = copy.copy(self)
         twin.inner = inner
         return twin
+
+    async def check(self, queues: Sequence[str]) -> list[Finding]:
+        """Pass it on."""
+        return await self.inner.check(queues)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Pass it on."""

@@ -5,23 +5,25 @@ from tenure.message import Counters, MessageState
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.harness import BROKEN, QUEUE, Harness
 
+OPEN = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
+
 
 class Browsing:
     """What `browse` and `depth` promise."""
 
     async def test_messages_are_shown_in_the_order_in_which_they_came(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.READY)
         messages = await harness.put_many(5)
         browsed = await harness.broker.browse(QUEUE, MessageState.READY)
         assert [one.id for one in browsed] == [message.id for message in messages]
 
     async def test_pages_follow_one_another_without_gap_or_repeat(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.READY)
         messages = await harness.put_many(7)
         assert await _pages(harness, QUEUE, MessageState.READY) == [message.id for message in messages]
 
     async def test_what_is_delayed_held_or_dead_is_paged_in_the_order_of_arrival_too(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
         delayed, held, dead = [], [], []
         for number in range(5):
             # The last to come is the first to fall due, to lapse and to die.
@@ -36,19 +38,19 @@ class Browsing:
         assert await _pages(harness, "dead", MessageState.DEAD) == [lease.id for lease in dead]
 
     async def test_each_state_is_shown_apart(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(*OPEN)
         ids = await _one_in_each_state(harness)
         for state, id in ids.items():
             browsed = await harness.broker.browse(QUEUE, state)
             assert [(one.id, one.state) for one in browsed] == [(id, state)]
 
     async def test_queues_are_shown_apart(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.READY)
         await harness.put(queue="other")
         assert await harness.broker.browse(QUEUE, MessageState.READY) == []
 
     async def test_a_held_message_shows_its_holder_and_deadline(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.LEASED)
         lease = await harness.leased(harness.stranger())
         await harness.advance(10.0)
         (browsed,) = await harness.broker.browse(QUEUE, MessageState.LEASED)
@@ -59,7 +61,7 @@ class Browsing:
         assert browsed.due_in is None
 
     async def test_an_overdue_message_shows_how_long_it_is_overdue(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.LEASED)
         await harness.leased(harness.stranger())
         await harness.advance(harness.lease_seconds + 5, sweeping=False)
         (browsed,) = await harness.broker.browse(QUEUE, MessageState.LEASED)
@@ -67,7 +69,7 @@ class Browsing:
         assert -6 <= browsed.deadline_in <= -4
 
     async def test_a_delayed_message_shows_when_it_is_due(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.DELAYED)
         await harness.put(delay_seconds=60.0)
         await harness.advance(10.0)
         (browsed,) = await harness.broker.browse(QUEUE, MessageState.DELAYED)
@@ -76,7 +78,7 @@ class Browsing:
         assert (browsed.owner, browsed.deadline_in) == (None, None)
 
     async def test_a_failed_message_shows_why(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.DELAYED)
         lease = await harness.leased(harness.stranger())
         await harness.broker.nack([Nack(lease, 60.0, BROKEN)])
         (browsed,) = await harness.broker.browse(QUEUE, MessageState.DELAYED)
@@ -84,7 +86,7 @@ class Browsing:
         assert browsed.counters == Counters(deliveries=1, attempts=1)
 
     async def test_looking_changes_nothing(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(*OPEN)
         ids = await _one_in_each_state(harness)
         before = [await harness.record(id) for id in ids.values()]
         for _ in range(3):
@@ -96,7 +98,7 @@ class Browsing:
         assert [lease.id for lease in await harness.lease_all(harness.stranger())] == [ids[MessageState.READY]]
 
     async def test_looking_is_no_delivery(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.READY)
         await harness.put()
         for _ in range(5):
             (browsed,) = await harness.broker.browse(QUEUE, MessageState.READY)

@@ -243,13 +243,14 @@ class Cancelling:
         assert (await harness.record(lease.id)).counters == Counters(deliveries=1)
 
     async def test_nothing_of_it_is_left_to_browse_or_to_count(self, harness: Harness) -> None:
-        harness.need("browsable")
+        states = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
+        harness.need_browsable(*states)
         lease = await harness.leased(harness.stranger())
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([lease.id, ready.id, delayed.id])
         depth = await harness.depth()
         assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (0, 0, 0, 0)
-        for state in (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD):
+        for state in states:
             assert await harness.broker.browse(lease.queue, state) == []
 
     async def test_of_a_cancel_and_an_ack_at_once_one_wins(self, harness: Harness) -> None:

@@ -51,7 +51,7 @@ class Durability:
         assert (await harness.lease_one(harness.stranger())).counters == Counters(deliveries=2, attempts=1)
 
     async def test_dead_letters_stay_whole(self, harness: Harness) -> None:
-        harness.need("browsable")
+        harness.need_browsable(MessageState.DEAD)
         lease = await harness.leased(harness.stranger())
         await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
         await harness.reopen()

@@ -2,6 +2,7 @@
 
     completing   each message once, within the slots
     failing      retries, dead letters, bad input, `max_hold`
+    routing      messages that Tenure did not send
     holding      leases that outlive, are lost, or belong to a worker that froze or died
     repeating    what the outbox must be able to say twice
     outages      broker or ledger away, answers lost
@@ -10,6 +11,7 @@
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
     suspects     who may have killed their workers run alone
+    checking     bodies that are too large for the broker
     crashpoints  killed before and after every single call
     storms       all of it together, seeded
 
@@ -17,6 +19,7 @@ Every promise of the first tier is a promise about calls; these are the promises
 """
 
 from tenure.testing.conformance.runner import Suite
+from tenure.testing.conformance.worker.checking import ClaimChecks
 from tenure.testing.conformance.worker.completing import Completing
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
@@ -26,6 +29,7 @@ from tenure.testing.conformance.worker.keys import WorkerKeys
 from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
 from tenure.testing.conformance.worker.repeating import Repeating
+from tenure.testing.conformance.worker.routing import Routing
 from tenure.testing.conformance.worker.stopping import Stopping
 from tenure.testing.conformance.worker.storms import Storms
 from tenure.testing.conformance.worker.suspects import Suspects
@@ -34,6 +38,7 @@ from tenure.testing.conformance.worker.suspects import Suspects
 WORKER_SUITES: tuple[Suite, ...] = (
     Completing,
     Failing,
+    Routing,
     Contexts,
     WorkerKeys,
     Holding,
@@ -42,6 +47,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Repeating,
     Outages,
     Suspects,
+    ClaimChecks,
     CrashPoints,
     Storms,
 )

@@ -32,7 +32,7 @@ class Storms:
     """Nothing is lost and nothing is done twice, whatever comes together."""
 
     async def test_nothing_is_lost_and_nothing_is_done_twice(self, harness: Harness) -> None:
-        for seed in range(4):
+        for seed in range(harness.storms):
             with user_database() as db:
                 async with _Storm(harness, seed, db) as storm:
                     await storm.blow()

@@ -1,0 +1,1 @@
+"""The part on Azure Storage Queues: requests, prices and CPU."""

@@ -1,0 +1,1 @@
+"""The part on SQS: requests, prices and CPU."""

@@ -1,0 +1,148 @@
+"""Bodies as files: written beside their place, flushed to the disk, and moved there in one step.
+
+So a file that has its name is whole, whoever dies when. What was being written when a process died lies in `.coming`,
+and is removed when the folder is next opened, a day later at the earliest.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from tenure.cloakroom import Left
+from tenure.clock import Clock
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing, StoreUnwritable
+
+T = TypeVar("T")
+
+_COMING = ".coming"
+#: Nobody writes one file for a day.
+_FORGOTTEN_SECONDS = 86_400.0
+
+
+class FolderCloakroom:
+    """One folder; any loop may call it. Files are read and written in threads."""
+
+    def __init__(self, path: str, clock: Clock, *, create: bool, keep_seconds: float) -> None:
+        """Nothing is opened yet. `create`: the folder is made if it is not there."""
+        self.place = f"file://{path.rstrip('/')}"
+        self.keep_seconds = keep_seconds
+        self._root = Path(path)
+        self._clock = clock
+        self._create = create
+        self._busy = 0
+
+    def twin(self) -> "FolderCloakroom":
+        """Any loop may call it."""
+        return self
+
+    async def open(self) -> None:
+        """Make the folder, and clear away what nobody will finish."""
+        watch = getattr(asyncio.get_running_loop(), "watch", None)
+        if watch is not None:  # virtual time must not go on while a disk is at work
+            watch(lambda: self._busy > 0)
+        await self._in_thread("opening", self._open)
+
+    def _open(self) -> None:
+        if not self._create and not self._root.is_dir():
+            msg = f"{self.place} is not there, and was not to be made; nothing was created. Mind the path, or mount it"
+            raise StoreMissing(msg)
+        coming = self._root / _COMING
+        coming.mkdir(parents=True, exist_ok=True)
+        now = self._clock.wall()
+        for path in coming.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # somebody else clears away too
+                if now - path.stat().st_mtime > _FORGOTTEN_SECONDS:
+                    path.unlink()
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
+        """Keep these."""
+        await self._in_thread("leaving a body", lambda: self._write_all(batch))
+
+    def _write_all(self, batch: Sequence[tuple[str, bytes]]) -> None:
+        for name, body in batch:
+            self._write(self._path(name), body)
+
+    def _write(self, path: Path, body: bytes) -> None:
+        coming = self._root / _COMING / os.urandom(16).hex()
+        try:
+            with coming.open("xb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+            made = not path.parent.is_dir()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            coming.replace(path)
+        except BaseException:
+            coming.unlink(missing_ok=True)
+            raise
+        _flush(path.parent)
+        if made:
+            for above in path.parent.relative_to(self._root).parents:
+                _flush(self._root / above)
+
+    async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
+        """What was left under these names."""
+        return await self._in_thread("fetching a body", lambda: [_read(self._path(name)) for name in names])
+
+    async def discard(self, names: Sequence[str]) -> None:
+        """Keep these no longer. Folders stay: somebody may be about to write there."""
+        await self._in_thread("discarding bodies", lambda: self._remove_all(names))
+
+    def _remove_all(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._path(name).unlink(missing_ok=True)
+
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
+        """What lies there, in the order of names."""
+        return await self._in_thread("looking", lambda: list(islice(self._walk(after), limit)))
+
+    def _walk(self, after: str) -> Iterator[Left]:
+        now = self._clock.wall()
+        names = (str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
+        for name in sorted(name for name in names if name > after and not name.startswith(_COMING)):
+            with contextlib.suppress(FileNotFoundError):  # it was discarded since
+                seen = (self._root / name).stat()
+                yield Left(name, seen.st_size, max(0.0, now - seen.st_mtime))
+
+    def _path(self, name: str) -> Path:
+        parts = name.split("/")
+        if any(not part or part.startswith(".") for part in parts):
+            msg = f"{name!r} is no name for a body at {self.place}; nothing was done"
+            raise BrokerError(msg)
+        return self._root.joinpath(*parts)
+
+    async def _in_thread(self, what: str, act: Callable[[], T]) -> T:
+        self._busy += 1
+        try:
+            return await asyncio.to_thread(act)
+        except (PermissionError, NotADirectoryError, IsADirectoryError) as error:
+            msg = f"{self.place}: {what} is not allowed ({error}); nothing was done. Check who owns the folder"
+            raise StoreUnwritable(msg) from error
+        except OSError as error:  # full, a share that is away: it may pass
+            msg = f"{self.place}: {what} failed ({error}); it is tried again. Check the disk or the share"
+            raise BrokerUnavailable(msg) from error
+        finally:
+            self._busy -= 1
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _flush(folder: Path) -> None:
+    """The name itself is on the disk only when its folder is."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,117 @@
+"""Deletions: how deletes ended, counted, with the first failures and why.
+
+A delete that did not work is not lost, but it costs a run or a look later, and many of them tell of a lease that is too
+short or of a service in trouble. The first failures are kept, because they tell how it began. What was unknown is
+resolved when the message is met again. Pure; used by `runtime/deletions.py` and by `tenure.standalone`.
+"""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from tenure.settlement import Outcome
+
+#: So many messages are remembered whose delete did not work.
+_OPEN = 10_000
+
+
+class DeletionFailure(msgspec.Struct, frozen=True):
+    """One delete that did not work."""
+
+    id: str
+    outcome: Outcome
+    text: str
+    #: Wall time.
+    at: float | None = None
+
+
+class DeletionStats(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts at one moment."""
+
+    total: int
+    deleted: int
+    #: By the word for how it ended.
+    outcomes: dict[str, int]
+    #: Calls that were made.
+    attempts: int
+    #: Did not work at first, and known to be gone since.
+    resolved: int
+    first_failures: tuple[DeletionFailure, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many did not work, resolved or not."""
+        return self.total - self.deleted
+
+    @property
+    def success_rate(self) -> float | None:
+        """From 0 to 1. None: nothing was deleted yet."""
+        return self.deleted / self.total if self.total else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For an event, a log or JSON."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found | {"success_rate": self.success_rate}
+
+    def __str__(self) -> str:
+        """In a line."""
+        if not self.total:
+            return "nothing to delete"
+        rate = "" if self.success_rate is None else f" ({100 * self.success_rate:.1f} %)"
+        others = [f"{count} {word}" for word, count in self.outcomes.items() if word != Outcome.DELETED]
+        more = [*others, f"{self.resolved} resolved since"] if others else []
+        return ", ".join([f"{self.deleted} of {self.total} deleted{rate}", *more])
+
+
+class DeletionTally:
+    """Counts deletes. Not for several threads at once."""
+
+    def __init__(self, kept_failures: int) -> None:
+        """The first `kept_failures` are kept with their reasons."""
+        self._outcomes: Counter[Outcome] = Counter()
+        self._attempts = 0
+        self._resolved = 0
+        self._kept = kept_failures
+        self._failures: dict[str, DeletionFailure] = {}
+        #: Not known to be gone, by id.
+        self._open: dict[str, None] = {}
+
+    def count_deleted(self, number: int, attempts: int) -> None:
+        """So many were deleted; for those that may have failed before, `settle` is to be told too."""
+        self._outcomes[Outcome.DELETED] += number
+        self._attempts += attempts
+
+    def count_failed(self, failure: DeletionFailure, attempts: int) -> None:
+        """One was not deleted."""
+        if failure.outcome is Outcome.ALREADY_GONE:
+            self.settle(failure.id)
+        self._outcomes[failure.outcome] += 1
+        self._attempts += attempts
+        if len(self._failures) < self._kept:
+            self._failures.setdefault(failure.id, failure)
+        if failure.outcome is not Outcome.ALREADY_GONE and len(self._open) < _OPEN:
+            self._open[failure.id] = None
+
+    @property
+    def has_open(self) -> bool:
+        """Whether there are any of which it is not known that they are gone."""
+        return bool(self._open)
+
+    def settle(self, id: str) -> None:
+        """It is gone now. What did not work before is resolved by that."""
+        if id in self._open:
+            del self._open[id]
+            self._failures.pop(id, None)
+            self._resolved += 1
+
+    def stats(self) -> DeletionStats:
+        """The counts now."""
+        return DeletionStats(
+            total=self._outcomes.total(),
+            deleted=self._outcomes[Outcome.DELETED],
+            outcomes={outcome.value: count for outcome, count in sorted(self._outcomes.items()) if count},
+            attempts=self._attempts,
+            resolved=self._resolved,
+            first_failures=tuple(self._failures.values()),
+        )

@@ -1,0 +1,124 @@
+"""Redriving: which dead letters are meant, and at what pace they go.
+
+What is meant is found first, and then moved batch by batch: what dies again meanwhile is not moved a second time. There
+is nothing to resume: whoever is interrupted starts anew with the same words, and what was moved is no dead letter any
+more. Nothing here changes anything; `operating.py` acts and records. Used by it and by `tenure dead`.
+"""
+
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+
+import msgspec
+
+from tenure import envelope
+from tenure.broker import Broker, Browsed
+from tenure.clock import Clock
+from tenure.errors import BodyUndecodable
+from tenure.message import Message, MessageState
+
+_PAGE = 500
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A dead letter, read as far as it can be read."""
+
+    browsed: Browsed
+    message: Message | None
+    #: Why it cannot be read; empty where it can.
+    unreadable: str = ""
+
+    @property
+    def task(self) -> str | None:
+        """Its task, where that is known."""
+        return None if self.message is None else self.message.task
+
+    @property
+    def code(self) -> str:
+        """The code of the reason."""
+        return "unknown" if self.browsed.reason is None else self.browsed.reason.code
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which dead letters are meant. Where several things are given, all of them must hold."""
+
+    task: str | None = None
+    #: The code of the reason.
+    reason: str | None = None
+    #: Wall times: it died not before the one, and before the other.
+    since: float | None = None
+    before: float | None = None
+    #: At most so many, the first ones.
+    limit: int | None = None
+
+    def holds(self, letter: Letter) -> bool:
+        """Whether this one is meant."""
+        if (self.task is not None and letter.task != self.task) or self.reason not in (None, letter.code):
+            return False
+        if self.since is None and self.before is None:
+            return True
+        died_at = letter.browsed.finished_at
+        if died_at is None:
+            return False
+        return (self.since is None or died_at >= self.since) and (self.before is None or died_at < self.before)
+
+
+class Redrive(msgspec.Struct, frozen=True):
+    """What a redrive found, and what it moved."""
+
+    #: The ids that were meant.
+    found: tuple[str, ...]
+    #: How many there are of each task and reason: "resize (rejected)".
+    kinds: dict[str, int]
+    #: Those that were moved; the others were no longer dead when it came to it, or it was a dry run.
+    moved: tuple[str, ...] = ()
+
+
+async def find(broker: Broker, queues: Sequence[str], which: Which) -> AsyncIterator[Letter]:
+    """The dead letters of these queues that are meant; of each queue the first ones first."""
+    left = math.inf if which.limit is None else which.limit
+    for queue in queues:
+        after = 0
+        while left > 0:
+            page = await broker.browse(queue, MessageState.DEAD, limit=_PAGE, after=after)
+            for letter in map(_read, page):
+                if left > 0 and which.holds(letter):
+                    left -= 1
+                    yield letter
+            if len(page) < _PAGE:
+                break
+            after = page[-1].cursor
+
+
+def _read(browsed: Browsed) -> Letter:
+    try:
+        return Letter(browsed, envelope.decode(browsed.envelope))
+    except BodyUndecodable as error:
+        return Letter(browsed, None, str(error))
+
+
+def kinds_of(letters: Iterable[Letter]) -> Counter[str]:
+    """How many there are of each task and reason."""
+    return Counter(kind_of(letter) for letter in letters)
+
+
+def kind_of(letter: Letter) -> str:
+    """Task and reason, in a word."""
+    return f"{letter.task or 'unreadable'} ({letter.code})"
+
+
+async def in_turn(
+    ids: Sequence[str], clock: Clock, pause: Callable[[float], Awaitable[None]], *,
+    batch_limit: int, per_second: float | None,
+) -> AsyncIterator[Sequence[str]]:  # fmt: skip
+    """Batches of `ids`, each when its time has come: at most `per_second`, or one after the other.
+
+    `pause` is asked to wait for so many seconds, and may end early.
+    """
+    # A quarter of a second's worth at once: even enough for whoever has to work it off, and few enough steps.
+    size = batch_limit if per_second is None else max(1, min(batch_limit, math.floor(per_second / 4)))
+    started = clock.monotonic()
+    for start in range(0, len(ids), size):
+        if per_second is not None:
+            await pause(max(0.0, started + start / per_second - clock.monotonic()))
+        yield ids[start : start + size]

@@ -1,0 +1,209 @@
+"""What live accounts bring along to the conformance suites: real time, random names, and removal of everything.
+
+A short poll of SQS may see nothing though something is there, so a lease that brings nothing is asked for once more.
+What must be done behind the adapter's back (damage, proofs of death on Azure) is left to the stand-ins.
+"""
+
+import atexit
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from tests.conformance.aws_harness import SqsHarness
+
+from tenure.adapters import aws, azure
+from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.table import Place, Row, Write
+from tenure.broker import Broker, Swept
+from tenure.clock import SYSTEM_CLOCK
+from tenure.lease import Lease
+from tenure.owner import Owner
+from tenure.record import Record
+from tenure.state import State
+from tenure.testing.harness import QUEUE, Harness, NotApplicable
+from tenure.testing.virtual import VirtualClock
+
+#: Longer waits cost too much real time.
+MOST_SECONDS = 20.0
+_PATIENCE = 2.0
+
+
+class RealClock(VirtualClock):
+    """The machine's clock, where a harness has a virtual one."""
+
+    def monotonic(self) -> float:
+        """Real seconds."""
+        return SYSTEM_CLOCK.monotonic()
+
+    def wall(self) -> float:
+        """Real Unix seconds."""
+        return SYSTEM_CLOCK.wall()
+
+    def boot_id(self) -> str:
+        """Of this machine."""
+        return SYSTEM_CLOCK.boot_id()
+
+    def move_wall(self, seconds: float) -> None:
+        """The machine's clock is nobody's to move."""
+        raise NotApplicable(f"in real time the clock cannot jump by {seconds:g} s")
+
+
+class LiveHarness(Harness):
+    """One test on a live account."""
+
+    #: Short, so that it does not take long until it has ended; but longer than some looks at an empty queue.
+    lease_seconds = 12.0
+
+    def __init__(self) -> None:
+        """A name that nobody else has."""
+        super().__init__()
+        self.clock = RealClock()
+        self.name = f"tl{os.urandom(5).hex()}"
+
+    async def advance(self, seconds: float, *, sweeping: bool = True) -> Swept:
+        """Let real time pass."""
+        if seconds > MOST_SECONDS:
+            raise NotApplicable(f"it would take {seconds:g} s of real time")
+        return await super().advance(seconds, sweeping=sweeping)
+
+    async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:
+        """Lease; where nothing came, wait a moment and ask once more."""
+        leases = await super().lease(owner, want, **fields)
+        if not leases:
+            await self.broker.wait(fields.get("queues", (QUEUE,)), _PATIENCE)
+            leases = await super().lease(owner, want, **fields)
+        return leases
+
+    async def record(self, id: str) -> Record:
+        """As ever, but of the time that is left only whether there is any: real time passes between two looks."""
+        record = await super().record(id)
+        return msgspec.structs.replace(record, deadline_in=_whether(record.deadline_in), due_in=_whether(record.due_in))
+
+    async def reopen(self) -> None:
+        """Close every connection and open new ones."""
+        await self._reopen()
+
+    async def kill(self, owner: Owner) -> None:
+        """Only its silence would show."""
+        raise NotApplicable(f"nothing proves here that {owner.id} is dead")
+
+
+def _whether(seconds: float | None) -> float | None:
+    return None if seconds is None else float(seconds > 0)
+
+
+class PartOfTable:
+    """One table for all tests, in which each sees only its own rows: to make one takes many seconds."""
+
+    def __init__(self, inner: aws.DynamoTable, name: str) -> None:
+        """Every part begins with `name`."""
+        self._inner = inner
+        self._name = f"{name}!"
+
+    async def open(self) -> None:
+        await self._inner.open()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def now(self) -> float:
+        return self._inner.now()
+
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+        rows = await self._inner.get([self._inside(place) for place in places])
+        return [None if row is None else Row(place, row.text) for place, row in zip(places, rows, strict=True)]
+
+    async def write(self, batch: Sequence[Write]) -> list[bool]:
+        return await self._inner.write([msgspec.structs.replace(one, place=self._inside(one.place)) for one in batch])
+
+    async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        rows = await self._inner.page(self._name + part, after=after, limit=limit, backwards=backwards)
+        return [Row(Place(part, row.place.sort), row.text) for row in rows]
+
+    def _inside(self, place: Place) -> Place:
+        return Place(self._name + place.part, place.sort)
+
+
+class LiveSqsHarness(LiveHarness):
+    """Queues of its own in SQS; a part of the run's one table in DynamoDB."""
+
+    def __init__(self, url: str) -> None:
+        """As `url` says, under names of our own."""
+        super().__init__()
+        given = aws.read_options(url, urlsplit(url))
+        self._options = msgspec.structs.replace(
+            given, prefix=f"{self.name}-", table=_table_of_the_run(url), create=True, hold_seconds=400.0
+        )
+
+    async def connect(self) -> tuple[Broker, State]:
+        """Open broker and state over one store."""
+        broker, state = aws.connect(self._options, make_table=self._make_table)
+        await broker.open()
+        await state.open()
+        self._store = broker._store
+        return broker, state
+
+    kill = SqsHarness.kill  # the same word to the roster
+
+    def _make_table(self, link: Link) -> PartOfTable:
+        return PartOfTable(aws.DynamoTable(link), self.name)
+
+    async def clean_up(self) -> None:
+        """Remove the queues."""
+        link = Link(self._options, SYSTEM_CLOCK)
+        await link.open()
+        try:
+            found = await link.call("sqs", "list_queues", "SQS", QueueNamePrefix=self._options.prefix)
+            for url in found.get("QueueUrls", ()):
+                await link.call("sqs", "delete_queue", "SQS", QueueUrl=url)
+        finally:
+            await link.close()
+
+
+@functools.cache
+def _table_of_the_run(url: str) -> str:
+    """The name of the table, which goes when the run ends."""
+    import boto3  # type: ignore[import-untyped]
+
+    given = aws.read_options(url, urlsplit(url))
+    name = f"tl{os.urandom(6).hex()}"
+    session = boto3.Session(profile_name=given.profile, region_name=given.state_region or given.region)
+    client = session.client("dynamodb", endpoint_url=given.state_endpoint or given.endpoint)
+
+    def remove() -> None:
+        if name in client.list_tables(ExclusiveStartTableName=name[:-1])["TableNames"]:
+            client.delete_table(TableName=name)
+
+    atexit.register(remove)
+    return name
+
+
+class LiveAzureHarness(LiveHarness):
+    """Queues and a table of its own in a storage account."""
+
+    def __init__(self, url: str) -> None:
+        """As `url` says, under a prefix of our own."""
+        super().__init__()
+        self._options = msgspec.structs.replace(azure.read_options(url, urlsplit(url)), prefix=self.name, create=True)
+
+    async def connect(self) -> tuple[Broker, State]:
+        """Open broker and state over one store."""
+        broker, state = azure.connect(self._options)
+        await broker.open()
+        await state.open()
+        return broker, state
+
+    async def clean_up(self) -> None:
+        """Remove queues and table."""
+        broker, _ = azure.connect(self._options)
+        await broker.open()
+        try:
+            clients = broker._store.clients
+            async for queue in clients.queue_service.list_queues(name_starts_with=self.name):
+                await clients.queue(queue.name).delete_queue()
+            await clients.table.delete_table()
+        finally:
+            await broker.close()

@@ -1,0 +1,61 @@
+"""The ground of Amazon's services: queues in fauxqs, the state in ministack's DynamoDB, under names of its own."""
+
+import os
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+from tests.servers.aws import shared_aws
+
+from .process import Process
+
+_REGION = "eu-west-1"
+
+# The stand-ins take any; the processes on the stage find them in the same place.
+os.environ.setdefault("AWS_ACCESS_KEY_ID", "test")
+os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "test")
+os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+
+
+class SqsGround:
+    """A prefix and a table."""
+
+    def __init__(self) -> None:
+        """The servers are those of the whole run."""
+        self._name = f"stage{os.urandom(6).hex()}"
+        self._queues, self._state = shared_aws("fauxqs"), shared_aws("ministack")
+
+    def url(self, options: str) -> str:
+        """Both servers."""
+        return (
+            f"sqs://{_REGION}?endpoint={self._queues.url}&state_endpoint={self._state.url}&create=yes"
+            f"&prefix={self._name}-&table={self._name}{'&' if options else ''}{options}"
+        )
+
+    def url_of_processes(self, options: str) -> str:
+        """There is nothing in the way."""
+        return self.url(options)
+
+    def freeze(self, process: Process) -> None:
+        """At any moment: nobody holds a lock."""
+        process.freeze()
+
+    def last_sweep(self) -> object:
+        """As the row of sweeps tells."""
+        key = {"part": {"S": "sweep"}, "sort": {"S": "sweep"}}
+        return self._dynamo().get_item(TableName=self._name, Key=key, ConsistentRead=True).get("Item")
+
+    def damage(self, queue: str, id: str, raw: bytes) -> None:
+        """What lies in SQS cannot be changed."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Remove queues and table."""
+        sqs = boto3.client("sqs", region_name=_REGION, endpoint_url=self._queues.url)
+        for url in sqs.list_queues(QueueNamePrefix=self._name).get("QueueUrls", ()):
+            sqs.delete_queue(QueueUrl=url)
+        dynamo = self._dynamo()
+        if self._name in dynamo.list_tables()["TableNames"]:
+            dynamo.delete_table(TableName=self._name)
+
+    def _dynamo(self) -> Any:
+        return boto3.client("dynamodb", region_name=_REGION, endpoint_url=self._state.url)

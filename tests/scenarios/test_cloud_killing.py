@@ -1,0 +1,89 @@
+"""Workers on SQS and DynamoDB that are killed while they work: what they held is others', within one lease.
+
+SQS itself would give it back when the lease ends. Here the receipt of each lease stands in the state, so whoever finds
+out that a worker is dead makes its messages visible at once.
+"""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+
+import pytest
+from tests.servers.aws import installed_aws
+
+from tenure.clock import SYSTEM_CLOCK
+
+from .sqs_ground import SqsGround
+from .stage import Stage
+
+#: The default.
+LEASE_SECONDS = 30.0
+#: On a slow machine: from the moment that it may be leased until a worker has it.
+FETCH_SECONDS = 5.0
+
+_IS_HERE = {"fauxqs", "ministack"} <= set(installed_aws())
+
+
+@pytest.fixture
+def ground() -> Iterator[SqsGround]:
+    """Queues and a table of its own."""
+    if not _IS_HERE:
+        pytest.skip("fauxqs and ministack are not installed; `make test` does it")
+    ground = SqsGround()
+    try:
+        yield ground
+    finally:
+        ground.close()
+
+
+@pytest.mark.timeout(120)
+def test_what_a_killed_worker_held_runs_elsewhere_within_one_lease(stage: Stage) -> None:
+    """Nobody sees it die: it is given up after fifteen seconds of silence."""
+    stage.configure(lease=LEASE_SECONDS, sweep_interval=5)
+    victim = stage.worker(5)
+    held = stage.submit_many("pass_gate", [{"gate": "open"}] * 5)
+    stage.until_started(5)
+    others = [stage.worker(5) for _ in range(2)]
+    stage.submit_many("nap", [{"seconds": 0.05}] * 20)
+
+    killed_at = victim.kill()
+    stage.until(lambda: len(stage.runs(held)) == 10, "all that it held has begun again", within=2 * LEASE_SECONDS)
+    stage.open_gate("open")
+    stage.until(lambda: not any(stage.record(id).finished_at is None for id in stage.sent), "all is done")
+
+    last = max(run.start for run in stage.runs(held))
+    assert stage.measured_return("found by its silence", last - killed_at) <= LEASE_SECONDS + FETCH_SECONDS
+    verdict = stage.verdict()
+    assert len(verdict.completed) == len(stage.sent)
+    assert {run.pid for run in stage.runs(held)[5:]} <= {other.pid for other in others}
+    for id in held:
+        counters = stage.record(id).counters
+        assert (counters.attempts, counters.crashes + counters.lost) == (0, 1), "a death is no attempt of the message"
+
+
+@pytest.mark.timeout(120)
+def test_what_a_killed_process_of_a_supervisor_held_runs_elsewhere_in_seconds(stage: Stage) -> None:
+    """The supervisor sees it die, and has the receipts: the lease is 600 s."""
+    stage.configure(lease=600, sweep_interval=5)
+    parent = stage.start(
+        "-m", "tenure", "worker", "scenarios.served:app", "--verbose", "--processes", "2", "--concurrency", "3"
+    )
+    works = re.compile(r"\[\d+\] \S+ runs ")
+    stage.until(lambda: len(works.findall(parent.said)) == 2, "both processes work", within=40)
+    held = stage.submit_many("pass_gate", [{"gate": "open"}] * 3)
+    stage.until_started(3)
+    victim = stage.runs()[0].pid
+    before = [run for run in stage.runs(held) if run.pid == victim]
+
+    killed_at = SYSTEM_CLOCK.monotonic()
+    os.kill(victim, signal.SIGKILL)
+    stage.until_started(3 + len(before), held, within=60)
+    again = stage.runs(held)[3:]
+    seconds = max(run.start for run in again) - killed_at
+    stage.measured_return(f"told by the supervisor ({len(before)} messages)", seconds)
+    assert seconds <= LEASE_SECONDS, "the supervisor's word did not count"
+    stage.open_gate("open")
+    stage.until(lambda: not any(stage.record(id).finished_at is None for id in stage.sent), "all is done", within=40)
+    stage.verdict()
+    assert all(stage.record(run.id).counters.crashes == 1 for run in before)

@@ -27,6 +27,7 @@ import pytest
 from tests.servers import start_redis
 from tests.servers.aws import start_aws
 from tests.servers.azure import start_azure
+from tests.standalone.environment import aws_environment, azure_environment
 
 from tenure.clock import SYSTEM_CLOCK
 
@@ -45,13 +46,18 @@ AZURE = {"blob": "127.0.0.1:10000", "queue": "127.0.0.1:10001", "table": "127.0.
 class Reader:
     """Somebody who pastes a page block by block."""
 
-    def __init__(self, folder: Path, places: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Work in `folder`; `places` says where that really is what a page calls `localhost:6379`."""
+    def __init__(
+        self, folder: Path, places: Mapping[str, str] = MappingProxyType({}), clouds: Mapping[str, str] | None = None
+    ) -> None:
+        """Work in `folder`; `places` says where that really is what a page calls `localhost:6379`.
+
+        `clouds` is the environment by which SDKs find a service.
+        """
         self._folder = folder
         self._places = places
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"} | dict(clouds or {})
         self._interpreter: Interpreter | None = None
         self._shell: Shell | None = None
 
@@ -139,12 +145,22 @@ def _servers_of(page: Path, folder: Path) -> Iterator[dict[str, str]]:
         yield places
 
 
+def _clouds_of(page: Path) -> dict[str, str]:
+    """The environment for pages that use a bare SDK."""
+    text = page.read_text(encoding="utf-8")
+    aws = aws_environment() if "import boto3" in text else {}
+    return aws | (azure_environment() if "from azure." in text else {})
+
+
 @pytest.mark.scenario
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with _servers_of(page, tmp_path_factory.mktemp("servers")) as places, closing(Reader(tmp_path, places)) as reader:
+    with (
+        _servers_of(page, tmp_path_factory.mktemp("servers")) as places,
+        closing(Reader(tmp_path, places, _clouds_of(page))) as reader,
+    ):
         for block in blocks_of(page):
             if block.language in ("python", "sh") and not block.why_not:
                 reader.paste(block)

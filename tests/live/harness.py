@@ -39,8 +39,8 @@ class RealClock(VirtualClock):
         return SYSTEM_CLOCK.monotonic()
 
     def wall(self) -> float:
-        """Real Unix seconds."""
-        return SYSTEM_CLOCK.wall()
+        """Real Unix seconds, whole ones: so a message is as long as another, however many digits the moment has."""
+        return float(int(SYSTEM_CLOCK.wall()))
 
     def boot_id(self) -> str:
         """Of this machine."""

@@ -11,6 +11,7 @@ from tenure.testing.conformance.state import Ledger, Records
 
 _CHOSEN = (Sending, Lending, Settling, Touching, Fencing, DeadLetters, Keys, Ledger, Records)
 _TO_THE_MOMENT = frozenset({
+    "test_a_held_message_is_lent_to_nobody_else",
     "test_holder_fence_and_deadline_are_stamped_with_the_lending",
     "test_a_dead_letter_keeps_its_reason",
     "test_a_dead_letter_shows_when_it_died",

@@ -30,9 +30,9 @@ async def all_kinds(harness: Harness) -> list[Stale]:
 
 async def unchanged(harness: Harness, stale: Stale, act: Callable[[Lease], Awaitable[Any]]) -> Any:
     """Do `act` with the stale lease, and check that nothing at all came of it; what it answered."""
-    before = await harness.state.records.get(stale.lease.id)
+    before = await harness.record(stale.lease.id)
     answer = await act(stale.lease)
-    after = await harness.state.records.get(stale.lease.id)
+    after = await harness.record(stale.lease.id)
     assert after == before, f"a stale holder ({stale.how}) changed the message"
     return answer
 

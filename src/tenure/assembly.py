@@ -7,6 +7,8 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 import importlib.util
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -25,14 +27,24 @@ _LOCAL = "tenure-state.db"
 
 _KNOWN = "sqlite:///file.db, redis://host:6379/0, sqs://region, azure://account, memory://name"
 _CLOAKROOMS = "file:///srv/bodies, s3://bucket/prefix, blob://account/container"
-#: Schemes whose adapter needs an extra: the extra, and a module that only it brings.
+#: What each extra brings. Whoever has a loop of their own may have a part of it.
+_MODULES = {
+    "redis": ("redis",),
+    "aws": ("aiobotocore",),
+    "azure": ("azure.storage.queue", "azure.data.tables", "azure.storage.blob", "aiohttp"),
+}
+#: Schemes whose adapter needs an extra.
 _EXTRAS = {
-    "redis": ("redis", "redis"), "rediss": ("redis", "redis"), "redis+sentinel": ("redis", "redis"),
-    "redis+cluster": ("redis", "redis"), "sqs": ("aws", "aiobotocore"), "azure": ("azure", "azure.storage.queue"),
-    "s3": ("aws", "aiobotocore"), "blob": ("azure", "azure.storage.blob"),
+    "redis": "redis", "rediss": "redis", "redis+sentinel": "redis", "redis+cluster": "redis",
+    "sqs": "aws", "s3": "aws", "azure": "azure", "blob": "azure",
 }  # fmt: skip
-#: A password, also one with a `/` or `@` that should have been quoted, and in options.
-_SECRETS = re.compile(r"(://[^/?#:@]*:).*(?=@)|((?:password|key)=)[^&#]*", re.IGNORECASE)
+#: A password, also one with a `/` or `@` that should have been quoted, and in options, or in a URL quoted in one:
+#: keys, signatures, tokens, and all that a connection string says after them.
+_SECRETS = re.compile(
+    r"((?::|%3A)(?:/|%2F){2}(?:(?!%3A|%2F|%40)[^/?#:@])*(?::|%3A)).*(?=@|%40)"
+    r"|((?:password|key|sig|signature|secret|token)(?:=|%3D))(?:(?!%26)[^&#])*",
+    re.IGNORECASE,
+)
 
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
@@ -54,24 +66,25 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
             from tenure.adapters import memory
 
             return memory.connect(parts.netloc + parts.path, clock=clock)
-        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
-            from tenure.adapters import redis
+        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster":
+            with _extra(parts.scheme):
+                from tenure.adapters import redis
 
             return redis.connect(redis.read_options(shown, parts), clock=clock, must_exist=must_exist)
-        case "sqs" if _is_there("aiobotocore"):
-            from tenure.adapters import aws
+        case "sqs":
+            with _extra(parts.scheme):
+                from tenure.adapters import aws
 
             given = aws.read_options(shown, parts)
             make_table = aws.DynamoTable if given.state_url is None else _table(shown, given.state_url, clock)
             return aws.connect(given, clock=clock, must_exist=must_exist, make_table=make_table)
-        case "azure" if _is_there("azure.storage.queue") and _is_there("azure.data.tables"):
-            from tenure.adapters import azure
+        case "azure":
+            with _extra(parts.scheme):
+                from tenure.adapters import azure
 
             account = azure.read_options(shown, parts)
             elsewhere = None if account.state_url is None else _table(shown, account.state_url, clock)
             return azure.connect(account, clock=clock, must_exist=must_exist, make_table=elsewhere)
-        case scheme if scheme in _EXTRAS:
-            raise _not_here(scheme)
     from importlib.metadata import entry_points  # slow, and rarely needed
 
     for entry in entry_points(group="tenure.brokers", name=parts.scheme):
@@ -98,16 +111,16 @@ def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
             from tenure.adapters.memory.cloakroom import MemoryCloakroom
 
             return MemoryCloakroom(parts.netloc + parts.path, clock)
-        case "s3" if _is_there("aiobotocore"):
-            from tenure.adapters.aws.bucket import BucketCloakroom, read_bucket
+        case "s3":
+            with _extra(parts.scheme):
+                from tenure.adapters.aws.bucket import BucketCloakroom, read_bucket
 
             return BucketCloakroom(read_bucket(shown, parts), clock)
-        case "blob" if _is_there("azure.storage.blob"):
-            from tenure.adapters.azure.container import ContainerCloakroom, read_container
+        case "blob":
+            with _extra(parts.scheme):
+                from tenure.adapters.azure.container import ContainerCloakroom, read_container
 
             return ContainerCloakroom(read_container(shown, parts), clock)
-        case "s3" | "blob":
-            raise _not_here(parts.scheme)
     msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_CLOAKROOMS}"
     raise BadURL(msg)
 
@@ -121,9 +134,10 @@ def _table(shown: str, url: str, clock: Clock) -> Any:
     """What makes the table of a broker that has its state kept elsewhere."""
     parts = urlsplit(url)
     match parts.scheme:
-        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster" if _is_there("redis"):
-            from tenure.adapters import redis
-            from tenure.adapters.redis.table import RedisTable
+        case "redis" | "rediss" | "redis+sentinel" | "redis+cluster":
+            with _extra(parts.scheme):
+                from tenure.adapters import redis
+                from tenure.adapters.redis.table import RedisTable
 
             options = redis.read_options(shown, parts)
             return lambda _: RedisTable(options, clock)
@@ -133,8 +147,6 @@ def _table(shown: str, url: str, clock: Clock) -> Any:
             path = _LOCAL if url == "local" else _sqlite(url, parts)[0]
             logger.warning("the state is the file %s of this machine alone: workers elsewhere know nothing of it", path)
             return lambda _: LocalTable(path, clock)
-        case scheme if scheme in _EXTRAS and not _is_there(_EXTRAS[scheme][1]):
-            raise _not_here(scheme)
     msg = (
         f"{shown!r}: nothing can be kept at state={safe_url(url)!r}; use redis://…, sqlite:///file.db or local, or "
         "leave it out: then it is kept by the same cloud (dynamodb://region/table, or the storage account's tables)"
@@ -142,11 +154,23 @@ def _table(shown: str, url: str, clock: Clock) -> Any:
     raise BadURL(msg)
 
 
-def _not_here(scheme: str) -> Exception:
-    extra, module = _EXTRAS[scheme]
-    if not _is_there(module):
-        return MissingExtra(f"{scheme}:// needs an extra: pip install 'tenure[{extra}]'; nothing was started")
-    return BadURL(f"{scheme}:// is not served by this version of Tenure; use one of: {_KNOWN}")
+@contextmanager
+def _extra(scheme: str) -> Iterator[None]:
+    """Import within it what needs the scheme's extra. Raises `MissingExtra`, also where its packages do not fit."""
+    extra = _EXTRAS[scheme]
+    command = f"pip install 'tenure[{extra}]'"
+    if not all(map(_is_there, _MODULES[extra])):
+        raise MissingExtra(f"{scheme}:// needs an extra: {command}; nothing was started")
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "tenure":
+            raise  # a mistake of our own
+        msg = (
+            f"{scheme}:// needs packages that fit each other, and those installed here do not ({error}); nothing was "
+            f"started. {command}, in one command with what else needs them (such as boto3), finds some that do"
+        )
+        raise MissingExtra(msg) from error
 
 
 def _is_there(module: str) -> bool:

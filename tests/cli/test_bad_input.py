@@ -1,6 +1,9 @@
 """Bad places: each has a stable code, a sentence that says what to do, and no traceback."""
 
+import importlib.util
 import sqlite3
+import sys
+import types
 from contextlib import closing
 from pathlib import Path
 
@@ -37,6 +40,27 @@ def test_a_bad_url(tenure: Run, url: str) -> None:
 def test_a_missing_extra_is_named(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert "pip install 'tenure[redis]'" in _refused(tenure, "redis://localhost", "missing_extra", 2)
+
+
+@pytest.mark.parametrize("missing", ["azure.storage.queue", "azure.data.tables", "azure.storage.blob", "aiohttp"])
+def test_an_extra_that_is_there_in_part_is_named(tenure: Run, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    """Whoever has a loop of their own has the queue's client, and not the rest."""
+    there = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == missing else there(name))
+    assert "pip install 'tenure[azure]'" in _refused(tenure, "azure://account", "missing_extra", 2)
+
+
+def test_packages_that_do_not_fit_each_other_are_no_mistake_of_ours(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when boto3 was installed later, and has brought another botocore than aiobotocore works with."""
+    for name in [name for name in sys.modules if name.startswith("tenure.adapters.aws")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("tenure.adapters.aws", raising=False)
+    monkeypatch.setitem(sys.modules, "aiobotocore.session", types.ModuleType("aiobotocore.session"))
+    sentence = _refused(tenure, "sqs://eu-west-1", "missing_extra", 2)
+    assert "pip install 'tenure[aws]'" in sentence
+    assert "aiobotocore.session" in sentence
 
 
 def test_an_unwritable_file(tenure: Run, folder: Path) -> None:

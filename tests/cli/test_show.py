@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tenure import Tenure
+from tenure.cli.show.document import document
+from tenure.cli.show.fetching import Found
 from tenure.lease import LeaseRequest
-from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
-from tenure.record import Progress
+from tenure.message import ELSEWHERE, Message, MessageState, Outgoing, Ticket
+from tenure.record import Progress, Record
 
 from .conftest import URL, Run, answer, there, worked
 
@@ -176,3 +178,12 @@ def test_a_body_that_lies_elsewhere_is_told_with_its_size_and_place(tenure: Run,
     assert told["message"]["ticket"]["size"] == 5_000_000
     (seen,) = answer(tenure("messages", URL, "--json"))["messages"]
     assert seen["ticket"] == {"place": "s3://b/x", "size": 5_000_000, "digest": "0"}
+
+
+@pytest.mark.parametrize(("state", "is_counted"), [("completed", False), ("ready", True)])
+def test_counters_that_were_not_kept_are_not_shown_as_none(state: str, *, is_counted: bool) -> None:
+    """Azure's are gone with the message. What is completed was delivered once at least."""
+    record = Record(id="a", queue="q", task="t", state=MessageState(state))
+    found = Found(record=record, steps=[])
+    assert found.is_counted is is_counted
+    assert (document(found)["counters"] is not None) is is_counted

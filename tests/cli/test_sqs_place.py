@@ -90,6 +90,8 @@ def test_what_cannot_be_listed_is_said_with_what_to_do_instead(tenure: Run, url:
         result = tenure(*words)
         assert result.exit_code == 2
         assert result.stderr.startswith("error[not_browsable]: this broker lists no ")
+    ended = tenure("messages", url, "--state", "completed").stderr
+    assert "lists no completed messages, because it keeps no list of them; tenure show ID tells of one" in ended
     assert "ready" in tenure("show", url, "waits").stdout
     purged = tenure("purge", url, QUEUE, "--state", "dead", "--yes")
     assert "Purged: 3" in purged.stdout, purged.stderr

@@ -15,6 +15,7 @@ from tenure import Tenure
 from tenure.cli.loading import load
 from tenure.cli.root import root
 from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import StoreMissing
 
 from .conftest import URL, Run, answer
 
@@ -252,3 +253,19 @@ def _worker() -> Iterator[None]:
     finally:
         stop.set()
         thread.join(20)
+
+
+@pytest.mark.parametrize(
+    ("target", "words", "is_said"),
+    [("sqs://eu-west-1", [], True), ("sqs://eu-west-1", ["--create"], False), ("jobs:app", [], False)],
+)
+def test_create_is_named_only_where_it_helps(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch, target: str, words: list[str], *, is_said: bool
+) -> None:
+    def missing(*_words: object) -> None:
+        raise StoreMissing("the table is not there")
+
+    monkeypatch.setattr("tenure.cli.submit.run", missing)
+    refused = tenure("submit", target, "resize", '{"image": "a.png"}', *words).stderr
+    assert refused.startswith("error[store_missing]: ")
+    assert ("--create makes it" in refused) is is_said

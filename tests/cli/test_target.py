@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tenure.assembly import connect, safe_url
+from tenure.cli.target import find
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadURL
 
@@ -130,6 +131,46 @@ def test_a_password_is_not_shown() -> None:
     )
     assert safe_url("sqlite:///jobs.db") == "sqlite:///jobs.db"
     assert safe_url("redis://host:6379/0") == "redis://host:6379/0"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "azure://account?key=secret",
+        "azure://account?sv=2022-11-02&sig=secret",
+        "azure://account?connection_string=AccountName=account;AccountKey=secret",
+        "azure://account?queue_endpoint=https://account.queue.core.windows.net/%3Fsv%3D2022%26sig%3Dsecret%2526",
+        "sqs://AKIA:secret@eu-west-1",
+        "sqs://eu-west-1?aws_secret_access_key=secret&session_token=secret",
+        "sqs://eu-west-1?state=redis://:secret@host/0&create=yes",
+        "sqs://eu-west-1?state=redis%3A%2F%2Fme%3Asecret%40host%2F0&create=yes",
+        "sqs://eu-west-1?state=redis://host/0%3Fsentinel_password%3Dsecret",
+        "AccountName=account;AccountKey=secret;QueueEndpoint=http://127.0.0.1:10001/account",
+        "QueueEndpoint=http://127.0.0.1:10001/account;SharedAccessSignature=sv=2022-11-02&sig=secret",
+    ],
+)
+def test_no_secret_of_a_cloud_is_shown(url: str) -> None:
+    shown = safe_url(url)
+    assert "=secret" not in shown
+    assert "secret@" not in shown
+    assert shown.count("secret") == shown.count("secret_access_key")
+    assert "…" in shown
+
+
+@pytest.mark.parametrize("place", ["sqs://eu-west-1", "azure://account"])
+def test_whoever_sends_to_a_cloud_may_create_there_too(place: str) -> None:
+    assert find(place, must_exist=False).url == f"{place}?create=yes"
+    assert find(f"{place}?prefix=shop", must_exist=False).url == f"{place}?prefix=shop&create=yes"
+    assert find(f"{place}?create=no", must_exist=False).url == f"{place}?create=no"
+    assert find(place).url == place
+
+
+def test_a_connection_string_is_no_target_and_not_shown(tenure: Run, folder: Path) -> None:
+    result = tenure("queues", "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=secret;EndpointSuffix=x.net")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error[bad_target]: ")
+    assert "secret" not in result.stderr
+    assert "AZURE_STORAGE_CONNECTION_STRING" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from tenure.testing.harness import Harness
 class MemoryHarness(Harness):
     """The in-memory broker, in the shape that a test needs."""
 
-    def __init__(self, *, exact: bool = True, batch_limit: int = 1000) -> None:
+    def __init__(self, *, exact: bool = True, batch_limit: int = 1000, lease_per_message: bool = True) -> None:
         """A private store."""
         super().__init__()
-        self._pair = memory.connect(clock=self.clock, exact=exact, batch_limit=batch_limit)
+        self._pair = memory.connect(
+            clock=self.clock, exact=exact, batch_limit=batch_limit, lease_per_message=lease_per_message
+        )
 
     async def connect(self) -> tuple[Broker, State]:
         return self._pair
@@ -43,3 +45,9 @@ def loose() -> Harness:
 def small() -> Harness:
     """Takes three entries a call."""
     return MemoryHarness(exact=False, batch_limit=3)
+
+
+@pytest.fixture
+def alike() -> Harness:
+    """Lends whatever lies in a queue for the same time."""
+    return MemoryHarness(exact=False, lease_per_message=False)

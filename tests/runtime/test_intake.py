@@ -11,7 +11,7 @@ import pytest
 from tenure import Tenure
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.envelope import VERSION
-from tenure.message import Message
+from tenure.message import Message, Overrides
 from tenure.owner import Owner
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.intake import IDLE_SECONDS, MAX_LOST, Intake
@@ -58,9 +58,12 @@ class Crew:
 class Bench:
     """An intake that fetches, and what it let in."""
 
-    def __init__(self, harness: Harness, owner: Owner, concurrency: int, queues: tuple[str, ...] = (QUEUE,)) -> None:
+    def __init__(
+        self, harness: Harness, owner: Owner, concurrency: int, queues: tuple[str, ...] = (QUEUE,),
+        lease: float = 30.0,
+    ) -> None:  # fmt: skip
         app = Tenure("memory://", client="test")
-        app.task(name=TASK, queue=QUEUE)(_deliver)
+        app.task(name=TASK, queue=QUEUE, lease=lease)(_deliver)
         self.harness = harness
         self.wire = Wire(harness.broker, harness.state)
         self.crew = Crew(harness, owner)
@@ -89,8 +92,8 @@ async def _deliver(to: str) -> None: ...
 
 
 @asynccontextmanager
-async def fetching(harness: Harness, *, concurrency: int = 10) -> AsyncIterator[Bench]:
-    bench = Bench(harness, await harness.owner(), concurrency)
+async def fetching(harness: Harness, *, concurrency: int = 10, lease: float = 30.0) -> AsyncIterator[Bench]:
+    bench = Bench(harness, await harness.owner(), concurrency, lease=lease)
     task = asyncio.create_task(bench.intake.run())
     yield bench
     assert not task.done() or task.exception() is None, "the intake has died"
@@ -119,6 +122,17 @@ async def test_it_asks_for_no_more_than_the_broker_takes(small: Harness) -> None
         await asyncio.sleep(1)
         assert max(bench.asked) == small.traits.batch_limit
         assert len(bench.ids) == 7
+
+
+@pytest.mark.parametrize(("of_message", "expected"), [(None, 90.0), (45.0, 45.0)])
+async def test_a_lease_of_its_own_counts_also_where_the_broker_lends_all_alike(
+    alike: Harness, of_message: float | None, expected: float
+) -> None:
+    """Lent before anybody could read it: from its first touch on it is held for as long as it should be."""
+    await alike.put(overrides=Overrides(lease_seconds=of_message))
+    async with fetching(alike, lease=90.0) as bench:
+        await asyncio.sleep(1)
+        assert [delivery.lease.seconds for delivery in bench.crew.admitted] == [expected]
 
 
 async def test_an_idle_intake_is_woken_by_a_message(harness: Harness) -> None:

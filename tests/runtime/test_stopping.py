@@ -42,3 +42,17 @@ async def test_messages_that_cannot_be_settled_are_told(
     slots = SimpleNamespace(unsettled=left, all_settled=asyncio.Event().wait)
     await let_settle(cast("Slots", slots), asked_again)
     assert [record.getMessage() for record in caplog.records] == [words]
+
+
+async def test_a_worker_that_waits_for_its_broker_says_so_and_how_to_leave(caplog: pytest.LogCaptureFixture) -> None:
+    asked_again, settled = asyncio.Event(), asyncio.Event()
+    slots = SimpleNamespace(unsettled=1, all_settled=settled.wait)
+    waiting = asyncio.ensure_future(let_settle(cast("Slots", slots), asked_again))
+    await asyncio.sleep(3600)
+    assert not waiting.done()
+    settled.set()
+    await waiting
+    words = (
+        "1 message cannot be settled while the broker is away; this worker waits for it. Asked again it leaves, and "
+    )
+    assert [record.getMessage() for record in caplog.records] == [f"{words}what was run is run again"]

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tenure.app import Tenure
+from tenure.assembly import safe_url
 from tenure.cli.failing import BadTarget, ImportFailed
 from tenure.cli.target import DATABASES
 from tenure.errors import TenureError
@@ -25,7 +26,9 @@ def load(reference: str) -> Tenure:
             hint = f"; did you mean sqlite:///{reference}?"
         elif reference.strip(":").replace(".", "").isidentifier():
             hint = f"; did you mean {reference.strip(':')}:app?"
-        msg = f"{reference!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
+        elif "AccountName=" in reference or "SharedAccessSignature=" in reference:
+            hint = "; a connection string goes into AZURE_STORAGE_CONNECTION_STRING, and azure://account is the URL"
+        msg = f"{safe_url(reference)!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
         raise BadTarget(msg)
     found: Any = _module(module_name)
     module = found

@@ -82,7 +82,8 @@ def instead(hidden: Sequence[MessageState]) -> str:
     what = " or ".join(hidden)
     counted = "tenure queues counts them, and " if _COUNTED.intersection(hidden) else ""
     told = f"{counted}tenure show ID tells of one"
-    return f"this broker lists no {what} messages, because it cannot without taking them; {told}"
+    why = "it cannot without taking them" if _COUNTED.intersection(hidden) else "it keeps no list of them"
+    return f"this broker lists no {what} messages, because {why}; {told}"
 
 
 async def look(

@@ -117,7 +117,12 @@ def submit(
     body = _body(rest[1] if len(rest) > 1 else "{}", _example(app, rest[0]), meant(words[0]) if target is None else "")
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}
-    waited = _run(app, call, Options(**given), wait_for, checks=not (yes or is_place(target)), quiet=as_json)  # type: ignore[typeddict-item]
+    try:
+        waited = _run(app, call, Options(**given), wait_for, checks=not (yes or is_place(target)), quiet=as_json)  # type: ignore[typeddict-item]
+    except StoreMissing as error:
+        if is_place(target) and not create:
+            error.add_note("--create makes it")
+        raise
     _say(waited, as_json=as_json)
 
 
@@ -135,9 +140,6 @@ def _run(
 
     try:
         return run(app, work)
-    except StoreMissing as error:
-        error.add_note("--create makes it")
-        raise
     except TaskFailed as error:
         say_failure(error)
         raise

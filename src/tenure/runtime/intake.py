@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from tenure import envelope
 from tenure.broker import Broker
 from tenure.claim import ClaimRequest, Conflict, Done, Fresh, Running, Scope, digest
@@ -232,6 +234,11 @@ class Intake:
         if delivery.task is None:
             strange.append((delivery, strangers.unknown(message.task)))
             return False
+        if not self._broker.traits.lease_per_message:
+            # Lent before anybody could read it: from its first touch on it is held for as long as it should be.
+            own = message.overrides.lease_seconds
+            seconds = self._by_task.get(message.task, lease.seconds) if own is None else own
+            delivery.lease = msgspec.structs.replace(delivery.lease, seconds=seconds)
         return True
 
     async def _claim(self, deliveries: list[Delivery]) -> list[Delivery]:
@@ -269,7 +276,10 @@ class Intake:
             case Done(result, handoffs):
                 return self._refuse(delivery, Duplicate(result, handoffs))
             case Running(owner, remaining):
-                reason = Reason("running_elsewhere", f"{owner} runs it, for another {remaining:.1f} s at least")
+                reason = Reason(
+                    "running_elsewhere",
+                    f"{owner} runs it, or another message of its key, for another {remaining:.1f} s at least",
+                )
                 return self._refuse(delivery, Returned(max(0.1, remaining), reason))
             case Conflict(holder):
                 text = f"its key belongs to message {holder}, which has another payload"

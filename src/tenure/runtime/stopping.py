@@ -17,6 +17,8 @@ logger = logging.getLogger("tenure.worker")
 
 #: In a hurry: how long the outbox may still try, and how long the lifespan may take.
 HURRY_SECONDS = 5.0
+#: Whoever waits for longer says for what.
+_SILENT_SECONDS = 5.0
 
 
 async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_seconds: float) -> None:
@@ -38,13 +40,23 @@ async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_secon
 async def let_settle(slots: Slots, asked_again: asyncio.Event) -> None:
     """Wait for the outbox, however long the broker is away; asked a second time, only a little longer."""
     settled, hurry = asyncio.ensure_future(slots.all_settled()), asyncio.ensure_future(asked_again.wait())
-    await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([settled, hurry], timeout=_SILENT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    if not settled.done() and not hurry.done():
+        logger.warning(
+            "%s cannot be settled while the broker is away; this worker waits for it. Asked again it leaves, and what "
+            "was run is run again",
+            _messages(slots.unsettled),
+        )
+        await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait([settled], timeout=HURRY_SECONDS)
     if not settled.done():
-        left = slots.unsettled
-        what, they = ("1 message", "it") if left == 1 else (f"{left} messages", "they")
-        logger.error("%s could not be settled; %s will be run again", what, they)
+        they = "it" if slots.unsettled == 1 else "they"
+        logger.error("%s could not be settled; %s will be run again", _messages(slots.unsettled), they)
     await cancel([settled, hurry])
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
 
 
 async def let_leave(lifespan: AsyncExitStack, asked_again: asyncio.Event, grace_seconds: float) -> None:

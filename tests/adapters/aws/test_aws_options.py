@@ -73,7 +73,6 @@ async def test_without_credentials_nothing_is_started(monkeypatch: pytest.Monkey
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setattr("tenure.adapters.aws.link._sessions", {})
     with pytest.raises(LoginRefused, match="no credentials"):
         await _open(options)
 

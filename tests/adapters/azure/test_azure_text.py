@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tenure.adapters.azure.faults import no_credentials
 from tenure.adapters.azure.naming import queue_name, row_id
 from tenure.adapters.azure.options import Options, read_options
 from tenure.adapters.azure.text import id_of, read, write
@@ -66,13 +67,23 @@ def test_a_connection_string_of_the_same_account_is_used() -> None:
 def test_a_connection_string_of_another_account_is_not() -> None:
     options = _read("azure://other", AZURE_STORAGE_CONNECTION_STRING=STRING)
     assert (options.key, options.queue_endpoint) == (None, "https://other.queue.core.windows.net")
+    assert "is of another account" in options.doubt
+
+
+def test_a_connection_string_that_says_nothing_is_told_of() -> None:
+    options = _read("azure://acme", AZURE_STORAGE_CONNECTION_STRING="AccountName=acme;AccountKeya2V5")
+    assert options.key is None
+    assert "neither AccountKey nor SharedAccessSignature" in options.doubt
+    assert "a2V5" not in options.doubt
+    told = str(no_credentials(options.place, ValueError("nobody is logged in"), options.doubt))
+    assert f"no credentials ({options.doubt}); nothing was started (nobody is logged in)" in told
 
 
 @pytest.mark.parametrize(
     "url",
     [
         "azure://", "azure://Not_An_Account", "azure://acme?create=perhaps", "azure://acme?prefix=9", "azure://acme?x=1",
-        "azure://acme?poll_seconds=0", "azure://acme?queue_endpoint=nowhere", "azure://acme?partitions=0",
+        "azure://acme?poll_seconds=0", "azure://acme/orders", "azure://acme?queue_endpoint=nowhere", "azure://acme?partitions=0",
     ],
 )  # fmt: skip
 def test_a_url_that_makes_no_sense_is_refused(url: str) -> None:

@@ -19,10 +19,10 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 import msgspec
 from aiobotocore.config import AioConfig  # type: ignore[import-untyped]
 from aiobotocore.httpsession import AIOHTTPSession  # type: ignore[import-untyped]
-from aiobotocore.session import AioSession  # type: ignore[import-untyped]
 from aiohttp import ClientError
 
 from tenure.adapters.aws import faults
+from tenure.adapters.aws.link import new_session
 from tenure.adapters.aws.options import _number
 from tenure.answer import read_answer
 from tenure.cloakroom import Left
@@ -96,16 +96,6 @@ def _read(name: str, value: str) -> object:
     return value or None
 
 
-# Reading the service's description takes half a second; a session keeps it.
-_sessions: dict[str | None, AioSession] = {}
-
-
-def _session(profile: str | None) -> AioSession:
-    if profile not in _sessions:
-        _sessions[profile] = AioSession(profile=profile)
-    return _sessions[profile]
-
-
 class _Session(AIOHTTPSession):  # type: ignore[misc]
     """aiohttp too would repeat a PUT by itself when a connection ends, with a body that was read already."""
 
@@ -154,7 +144,7 @@ class BucketCloakroom:
             self._client = await self._translated(
                 "opening",
                 lambda: stack.enter_async_context(
-                    _session(options.profile).create_client(
+                    new_session(options.profile).create_client(
                         "s3", region_name=options.region, endpoint_url=options.endpoint, config=config
                     )
                 ),

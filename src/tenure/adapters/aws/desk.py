@@ -6,7 +6,7 @@ recognised. A write that got no answer is looked for at once: if the row says wh
 
 Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one lease call lent
        m#<id> b… a…  a dead letter's body       holders <owner>      who has rows of that kind
-       m#<id> x…     checkpoint, large result   roster <owner>       presence
+       m#<id> x…     checkpoint, large result   roster, banned <owner>  presence, and whose is over
        k#<scope> k   the claim of a key, and x… dead#<queue> …       dead letters in the order of their end
        u#<word> u    messages to be unique
        board …, turn …, tick …, sweep           j …, s#…             events and samples (`pages.py`)
@@ -46,8 +46,10 @@ _encode = msgspec.json.Encoder().encode
 #: How an entry says that it is a dead letter, or lent.
 _DEAD = '"state":"dead"'
 _LEASED = '"state":"leased"'
-#: So many rows are remembered that were written here.
+_DONE = '"state":"done"'
+#: So many rows are remembered that were written here, and no large ones.
 _REMEMBERED = 2000
+_LONGEST = 16_384
 
 
 class Kind(Generic[T]):
@@ -185,10 +187,11 @@ class Desk:
         return [thought[place] if place in thought else found.get(place) for place in places]
 
     def _remember(self, write: Write, *, ok: bool) -> None:
-        """Keep what was just written about a message that is lent: its holder speaks next."""
+        """Keep what was just written about a message that is lent, and not done: its holder speaks next."""
         self._wrote.pop(write.place, None)
-        if ok and write.text is not None and _LEASED in write.text:
-            self._wrote[write.place] = Row(write.place, write.text)
+        text = write.text
+        if ok and text is not None and len(text) <= _LONGEST and _LEASED in text and _DONE not in text:
+            self._wrote[write.place] = Row(write.place, text)
             if len(self._wrote) > _REMEMBERED:
                 self._wrote.popitem(last=False)
 

@@ -61,6 +61,10 @@ class RedriveTooSoon(ConfigurationError):
     code = "redrive_too_soon"
 
 
+class QueueGone(BrokerUnavailable):
+    """The physical queue was there, and is not any more."""
+
+
 def code_of(error: BaseException) -> str:
     """The service's own word for what is wrong; empty if there is none."""
     return read_answer(error).code if isinstance(error, exceptions.ClientError) else ""
@@ -81,8 +85,8 @@ def translate(error: BaseException, what: str, place: str, *, is_misspelled: boo
     if isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError | asyncio.TimeoutError | OSError):
         if not read_answer(error).outcome_unknown:
             doubt = f"; the SDK knows no such region: is it spelled right in {place!r}?" if is_misspelled else ""
-            return BrokerUnavailable(f"{place} cannot be reached ({what}): {error}; it is tried again{doubt}")
-        text = f"{place} did not answer ({what}): {error!r}; it may have been carried out, and is tried again"
+            return BrokerUnavailable(f"{place} cannot be reached ({what}): {error}; nothing was done{doubt}")
+        text = f"{place} did not answer ({what}): {error!r}; it may have been carried out"
         return BrokerUnavailable(text, outcome_unknown=True)
     return BrokerError(f"{place}: {what} failed, and nothing can be said of its effect: {error!r}")
 
@@ -98,15 +102,23 @@ def refused(answer: Answer, text: str, what: str, place: str) -> TenureError:  #
         return QueueMissing(f"{place}: the queue of {what} is not there; make it, or add create=yes to the URL")
     if code in _NO_TABLE:
         return StoreMissing(f"{place} is not there ({what}); make it, or add create=yes to the URL")
+    if code == "QueueDeletedRecently":
+        return BrokerUnavailable(f"{place}: {text}; nothing was done")
     if answer.kind is AnswerKind.THROTTLED:
         said = code or answer.status
-        return BrokerUnavailable(f"{place} asks for patience ({what}: {said}); nothing was done, and it is tried again")
+        return BrokerUnavailable(f"{place} asks for patience ({what}: {said}); nothing was done")
     if answer.kind is AnswerKind.PASSING:
-        text = (
-            f"{place} is in trouble ({what}: {answer.status} {code}); it may have been carried out, and is tried again"
-        )
+        text = f"{place} is in trouble ({what}: {answer.status} {code}); it may have been carried out"
         return BrokerUnavailable(text, outcome_unknown=True)
     return BrokerError(f"{place} refused {what}: {code}: {text}; nothing was done")
+
+
+def outage(error: TenureError) -> TenureError:
+    """What to raise instead for something that was taken before: it may be so again, and nobody must die of it."""
+    if not isinstance(error, ConfigurationError):
+        return error
+    kind = QueueGone if isinstance(error, QueueMissing) else BrokerUnavailable
+    return kind(f"{error} (it worked before, and is tried again)")
 
 
 def of_entry(code: str, text: str, *, is_theirs: bool) -> Answer:

@@ -181,7 +181,9 @@ class AwsLedger:
             claim.release()
             return Change(answer=True, to=entry or claim)
 
-        return await self._each([token.scope for token in tokens], decide)
+        answers = await self._each([token.scope for token in tokens], decide)
+        self._lose([token for token, ok in zip(tokens, answers, strict=True) if not ok])
+        return answers
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         banned = await self._banned([seal.token for seal in batch])
@@ -205,7 +207,13 @@ class AwsLedger:
         for seal, ok in zip(batch, answers, strict=True):
             if ok and _is_own(seal.token.scope):
                 self._lent.seal(seal.token.id, seal.token.owner)
+        self._lose([seal.token for seal, ok in zip(batch, answers, strict=True) if not ok])
         return answers
+
+    def _lose(self, tokens: Sequence[Token]) -> None:
+        """Who is told that a run is not theirs any more settles nothing."""
+        for token in tokens:
+            self._lent.lose_run(token.id, token.owner)
 
     async def _keep(self, seal: Seal) -> Bulk:
         return await bulk.keep(
@@ -268,7 +276,9 @@ def _part(scope: Scope) -> str:
 
 
 def _is_large(seal: Seal) -> bool:
-    return len(seal.result) + sum(len(one.message.body) for one in seal.handoffs) > bulk.INLINE
+    if not seal.handoffs:
+        return len(seal.result) > bulk.INLINE
+    return len(msgspec.json.encode(_Large(seal.result, seal.handoffs))) > bulk.INLINE
 
 
 def _token(request: ClaimRequest, fence: int) -> Token:

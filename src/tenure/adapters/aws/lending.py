@@ -11,6 +11,7 @@ Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if th
 """
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from tenure.adapters.aws.receipt import receipt_from, receipt_of
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import MAX_LEASE, MIN_LEASE, SLACK
 from tenure.claim import digest
-from tenure.errors import BodyUndecodable
+from tenure.errors import BodyUndecodable, BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import Message, MessageState
 
@@ -100,7 +101,7 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
     """Meet copies with the state; what is lent of them."""
     copies, behind = _heads_of_groups(copies)
     seen = [Seen.of(copy) for copy in copies]
-    noted = lots.note(store, request, [one.id for one in seen])
+    noted = lots.note(store, request, [one.id for one in seen], _shortest(store, request, seen))
     store.lent.offer(request.request_id, {one.id: one for one in seen})
     met, _ = await asyncio.gather(_meet(store, request, seen), noted)
     leases = [one.lease for one in met if one.lease is not None]
@@ -113,6 +114,13 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
     return leases
 
 
+def _shortest(store: Store, request: LeaseRequest, seen: list[Seen]) -> float:
+    """No lease that may come of these is shorter."""
+    own = [one.message.overrides.lease_seconds for one in seen if one.message is not None]
+    asked = [request.seconds, *request.seconds_by_task.values(), *(seconds for seconds in own if seconds is not None)]
+    return _clamped(store, min(asked))
+
+
 async def _receive(store: Store, request: LeaseRequest, want: int, visibility: int) -> list[Copy]:
     copies: list[Copy] = []
     store.rotation += 1
@@ -120,7 +128,7 @@ async def _receive(store: Store, request: LeaseRequest, want: int, visibility: i
     for queue in request.queues[start:] + request.queues[:start]:
         for spot in _in_turn(store, queue):
             copies += store.stash.take(spot)
-            if len(copies) < want:
+            if len(copies) < want and not store.stash.is_polled(spot):
                 copies += await store.queues.receive(spot, want - len(copies), visibility)
             if len(copies) >= want:
                 surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
@@ -327,6 +335,9 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             deadline = max(deadline, before + granted[number])
             hides.append(receipt_from(lease, granted[number] + SLACK))
         touched.append(msgspec.structs.replace(lease, state=state, deadline=deadline))
+    over = store.lent.lose([lease for lease in touched if lease.state is LeaseState.LOST])
+    with contextlib.suppress(BrokerUnavailable):  # what stays is found empty by a sweep
+        await lots.drop(store, over)
     await store.queues.hide(hides)
     return touched
 

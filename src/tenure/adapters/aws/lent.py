@@ -20,13 +20,25 @@ _OFFERS = 100
 class Held:
     """One lease of this process."""
 
-    __slots__ = ("attributes", "batch", "has_claim", "is_sealed", "is_unanswered", "lease", "outcome", "tries")
+    __slots__ = (
+        "attributes",
+        "batch",
+        "has_claim",
+        "is_in_lot",
+        "is_sealed",
+        "is_unanswered",
+        "lease",
+        "outcome",
+        "tries",
+    )
 
     def __init__(self, lease: Lease, batch: str, *, has_claim: bool) -> None:
         """`has_claim`: the claim came with the lease, and nobody asked for it yet."""
         self.lease = lease
         self.batch = batch
         self.has_claim = has_claim
+        #: Whether it counts for its lease call: what was done before it was lent does not.
+        self.is_in_lot = has_claim
         self.is_sealed = False
         #: What its entry was told, while the queue has not heard of it yet.
         self.outcome: Outcome | None = None
@@ -55,9 +67,11 @@ class Lent:
         """One lease call lent these; those in `sealed` are done already."""
         with self._lock:
             for lease in leases:
+                if lease.id in self._held:  # lost without a word, and lent again
+                    self._remove(self._held[lease.id])
                 held = self._held[lease.id] = Held(lease, batch, has_claim=lease.id not in sealed)
                 held.is_sealed = lease.id in sealed
-                if lease.id not in sealed:
+                if held.is_in_lot:
                     place = (lease.owner, batch)
                     self._batches[place] = self._batches.get(place, 0) + 1
 
@@ -120,12 +134,28 @@ class Lent:
                     continue
                 if held.is_sealed and held.lease.receipt != lease.receipt:
                     continue  # a copy of it has come back meanwhile, and is still to be deleted
-                del self._held[lease.id]
-                place = (lease.owner, held.batch)
-                if place not in self._batches:
-                    continue
-                self._batches[place] -= 1
-                if not self._batches[place]:
-                    del self._batches[place]
-                    over.append(place)
+                over += self._remove(held)
         return over
+
+    def lose(self, leases: list[Lease]) -> list[tuple[str, str]]:
+        """These are others' now: as `drop`, but for those that the queue is still to be told about."""
+        held = [self.get(lease.id, lease.owner, lease.fence) for lease in leases]
+        return self.drop([one.lease for one in held if one is not None and one.outcome is None and not one.is_sealed])
+
+    def lose_run(self, id: str, owner: str) -> None:
+        """The claim of a run was lost: nothing more will be said of its lease. Its lot is found empty by a sweep."""
+        held = self._held.get(id)
+        if held is not None and held.lease.owner == owner:
+            self.lose([held.lease])
+
+    def _remove(self, held: Held) -> list[tuple[str, str]]:
+        """Forget one; its lease call, if that was the last of it."""
+        del self._held[held.lease.id]
+        place = (held.lease.owner, held.batch)
+        if not held.is_in_lot or place not in self._batches:
+            return []
+        self._batches[place] -= 1
+        if self._batches[place]:
+            return []
+        del self._batches[place]
+        return [place]

@@ -1,7 +1,11 @@
 """The way to the services: one client each, every call counted, timed and translated.
 
 The SDK's own retries are off: what is tried again, and when, is decided above, where it is known what a second time
-would do. A client belongs to one event loop; `Link.twin` is for another.
+would do. A client belongs to one event loop; `Link.twin` is for another. Receives have a client of their own: only they
+may wait for long, and whoever beats for a lease must not wait so for a line that has gone dead.
+
+What was refused from the beginning is a mistake. What was taken before (these credentials, this operation on this
+queue) and is refused now is an outage: a worker goes on, and tries again.
 
 Used by `queues.py` and `dynamo.py`.
 """
@@ -22,20 +26,27 @@ from tenure.clock import Clock
 
 #: A receive may wait so long for messages; its answer takes as much longer.
 POLL_SECONDS = 20
+#: The client of SQS whose calls may wait.
+_POLL = "poll"
+#: These ask whether something is there: that it is not is an answer.
+_LOOKS = frozenset({"get_queue_url", "describe_table"})
 #: How many calls may be under way at once.
 _CONNECTIONS = 50
 
 #: Called with each client that is made, before it is used.
 Prepare = Callable[[Any], None]
 
-# Reading the services' descriptions takes half a second; a session keeps them.
-_sessions: dict[str | None, AioSession] = {}
+# Reading the services' descriptions takes a while; whoever has read them keeps them.
+_LOADER = "data_loader"
+_descriptions: list[Any] = []
 
 
 class Link:
     """Clients of SQS and DynamoDB on one event loop."""
 
-    def __init__(self, options: Options, clock: Clock, prepare: Prepare | None = None) -> None:
+    def __init__(
+        self, options: Options, clock: Clock, prepare: Prepare | None = None, worked: set[tuple[str, str]] | None = None
+    ) -> None:
         """Nothing is opened yet."""
         self.options = options
         self.clock = clock
@@ -44,15 +55,19 @@ class Link:
         self.calls: Counter[str] = Counter()
         self._prepare = prepare
         self._clients: dict[str, Any] = {}
+        #: Of this loop alone: credentials that must be renewed are renewed under a lock that belongs to one loop.
+        self._session: Any = None
         self._opening: asyncio.Lock | None = None
         self._stack = contextlib.AsyncExitStack()
         self._under_way = 0
         #: Services whose region the SDK does not know; a new one, or a slip.
         self._misspelled: set[str] = set()
+        #: What was carried out before, here or by a twin: services, and operations with the queue that they spoke of.
+        self._worked = set[tuple[str, str]]() if worked is None else worked
 
     def twin(self) -> "Link":
         """For another event loop."""
-        return Link(self.options, self.clock, self._prepare)
+        return Link(self.options, self.clock, self._prepare, self._worked)
 
     async def open(self) -> None:
         """Take note of the loop. Clients are made when they are first needed."""
@@ -64,20 +79,26 @@ class Link:
     async def close(self) -> None:
         """Close every client."""
         self._clients.clear()
+        self._session = None
         await self._stack.aclose()
 
     async def call(self, service: str, operation: str, place: str, **words: Any) -> Any:
         """One call; raises Tenure's errors."""
         self._under_way += 1
+        what = (operation, words.get("QueueUrl", ""))
         try:
-            client = self._clients.get(service) or await self._client(service)
+            client = await self._client(_POLL if operation == "receive_message" else service)
             self.calls[operation] += 1
             asked = self.clock.monotonic()
             answer = await getattr(client, operation)(**words)
         except Exception as error:
-            raise faults.translate(error, operation, place, is_misspelled=service in self._misspelled) from error
+            said = faults.translate(error, operation, place, is_misspelled=service in self._misspelled)
+            is_known = (service, "") in self._worked if isinstance(said, faults.LoginRefused) else what in self._worked
+            raise (faults.outage(said) if is_known else said) from error
         finally:
             self._under_way -= 1
+        if what not in self._worked and operation not in _LOOKS:
+            self._worked |= {what, (service, "")}
         self.timeline.hear(answer["ResponseMetadata"].get("HTTPHeaders", {}).get("date"), asked)
         return answer
 
@@ -88,6 +109,8 @@ class Link:
         return region, (options.state_endpoint if is_state else None) or options.endpoint
 
     async def _client(self, service: str) -> Any:
+        if service in self._clients:
+            return self._clients[service]
         if self._opening is None:
             msg = "not open"
             raise RuntimeError(msg)
@@ -96,18 +119,19 @@ class Link:
                 self._clients[service] = await self._make(service)
         return self._clients[service]
 
-    async def _make(self, service: str) -> Any:
+    async def _make(self, name: str) -> Any:
         options = self.options
-        session = _sessions.get(options.profile)
-        if session is None:
-            session = _sessions[options.profile] = AioSession(profile=options.profile)
+        if self._session is None:
+            self._session = new_session(options.profile)
+        session = self._session
         config = AioConfig(
             retries={"total_max_attempts": 1},
             connect_timeout=options.timeout_seconds,
-            read_timeout=options.timeout_seconds + POLL_SECONDS,
+            read_timeout=options.timeout_seconds + (POLL_SECONDS if name == _POLL else 0),
             max_pool_connections=_CONNECTIONS,
             parameter_validation=False,
         )
+        service = "sqs" if name == _POLL else name
         region, endpoint = self._where(service)
         if endpoint is None and region not in await session.get_available_regions(service):
             self._misspelled.add(service)
@@ -117,3 +141,13 @@ class Link:
         if self._prepare is not None:
             self._prepare(client)
         return client
+
+
+def new_session(profile: str | None) -> Any:
+    """For one event loop."""
+    session = AioSession(profile=profile)
+    if _descriptions:
+        session.register_component(_LOADER, _descriptions[0])
+    else:
+        _descriptions.append(session.get_component(_LOADER))
+    return session

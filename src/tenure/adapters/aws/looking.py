@@ -98,12 +98,12 @@ async def _depth(store: Store, queue: str, leased: int) -> Depth:
 async def _counts(store: Store, spot: Spot) -> tuple[int, int, int]:
     try:
         return await store.queues.counts(spot)
-    except faults.QueueMissing:
+    except (faults.QueueMissing, faults.QueueGone):
         return 0, 0, 0
 
 
 async def _leased(store: Store) -> dict[str, int]:
-    ids = [id for owner in await lots.holders(store) for _, lot in await lots.of(store, owner) for id in lot.ids]
+    ids = [id for _, lot in await lots.all_(store) for id in lot.ids]
     counts: dict[str, int] = {}
     for entry in await store.desk.get(ENTRY, [entry_place(id) for id in dict.fromkeys(ids)]):
         if entry is not None and entry.state == MessageState.LEASED and not entry.is_sealed:

@@ -2,9 +2,11 @@
 
 One row for a whole call, not one for each message: an index would cost two more writes a message. A lot may name
 messages that were not lent, or are settled by now; the entry of each says what is true. It goes when all of its
-messages are settled, or when a sweep finds nothing more in it.
+messages are settled, or when a sweep finds nothing more in it. Who has lots is listed; who is listed for a day and has
+none is taken off the list by a sweep, and lists itself again before it is lent anything.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,10 +17,14 @@ from tenure.adapters.aws.table import KEEP, Place, Row, Write
 from tenure.lease import LeaseRequest
 
 _MANY = 100_000
+#: Seconds after which an owner lists itself again, and after which one who has nothing is taken off.
+_LISTED, _UNHEARD = 6 * 3600.0, 24 * 3600.0
+#: So many owners are asked for at once.
+_AT_ONCE = 10
 
 
 class Lot(msgspec.Struct):
-    """The messages of one lease call."""
+    """The messages of one lease call; or, on the list of holders, when one listed itself."""
 
     ids: tuple[str, ...] = ()
     #: No lease of it ends before this.
@@ -28,21 +34,24 @@ class Lot(msgspec.Struct):
 LOT = Kind(Lot)
 
 
-async def note(store: Store, request: LeaseRequest, ids: Sequence[str]) -> None:
-    """Write down what a call is about to lend. If it lends less, nobody minds."""
+async def note(store: Store, request: LeaseRequest, ids: Sequence[str], seconds: float) -> None:
+    """Write down what a call is about to lend, for `seconds` at least. If it lends less, nobody minds."""
     now = store.desk.now()
 
     def decide(number: int, known: Lot | None) -> Change[None]:
         if number:
-            return Change(None, None if known is not None else Lot())
+            return Change(None, Lot((), now))
         before = () if known is None else known.ids
-        return Change(None, Lot(tuple(dict.fromkeys([*before, *ids])), now), forget_at=store.desk.kept_until())
+        lot = Lot(tuple(dict.fromkeys([*before, *ids])), now + seconds)
+        return Change(None, lot, forget_at=store.desk.kept_until())
 
     places = [_place(request.owner, request.request_id)]
-    if request.owner not in store.listed:
+    listed_at = store.listed.get(request.owner)
+    if listed_at is None or now - listed_at > _LISTED:
         places.append(Place("holders", request.owner))
     await store.desk.change(LOT, places, decide, are_new=True)
-    store.listed.add(request.owner)
+    if len(places) > 1:
+        store.listed[request.owner] = now
 
 
 async def of(store: Store, owner: str) -> list[tuple[Row, Lot]]:
@@ -51,9 +60,21 @@ async def of(store: Store, owner: str) -> list[tuple[Row, Lot]]:
     return [(row, lot) for row in rows if (lot := LOT.read(row)) is not None]
 
 
-async def holders(store: Store) -> list[str]:
-    """Everybody under whom something may be written down."""
-    return [row.place.sort for row in await store.table.page("holders", limit=_MANY)]
+async def all_(store: Store) -> list[tuple[Row, Lot]]:
+    """Everything that is written down. Those who are listed for long and have nothing are taken off the list."""
+    listed = await store.table.page("holders", limit=_MANY)
+    found: list[tuple[Row, Lot]] = []
+    gone: list[Write] = []
+    for start in range(0, len(listed), _AT_ONCE):
+        some = listed[start : start + _AT_ONCE]
+        for row, theirs in zip(some, await asyncio.gather(*(of(store, one.place.sort) for one in some)), strict=True):
+            found += theirs
+            lot = LOT.read(row)
+            if not theirs and lot is not None and lot.until < store.desk.now() - _UNHEARD:
+                gone.append(Write(row.place, None, row.text))
+    if gone:
+        await store.table.write(gone)
+    return found
 
 
 async def drop(store: Store, over: Iterable[tuple[str, str]]) -> None:
@@ -63,16 +84,20 @@ async def drop(store: Store, over: Iterable[tuple[str, str]]) -> None:
         await store.table.write(writes)
 
 
-async def rewrite(store: Store, row: Row, ids: Sequence[str], until: float) -> None:
-    """What is left of a lot. Whoever was faster is right."""
-    text = msgspec.json.encode(Lot(tuple(ids), until)).decode() if ids else None
-    await store.table.write([Write(row.place, text, row.text, KEEP)])
+async def rewrite(store: Store, left: Sequence[tuple[Row, Sequence[str], float]]) -> None:
+    """What is left of some lots, and until when none of it ends. Whoever was faster is right."""
+    writes = [
+        Write(row.place, msgspec.json.encode(Lot(tuple(ids), until)).decode() if ids else None, row.text, KEEP)
+        for row, ids, until in left
+    ]
+    if writes:
+        await store.table.write(writes)
 
 
 async def forget(store: Store, owner: str) -> None:
     """Nothing more will be written down under an owner."""
     await store.table.write([Write(Place("holders", owner), None, None)])
-    store.listed.discard(owner)
+    store.listed.pop(owner, None)
 
 
 def _place(owner: str, request_id: str) -> Place:

@@ -1,9 +1,12 @@
 """Pages: a log in the table. Each append is one row or a few; what is appended has a number, without gaps.
 
 The number of its first entry is a page's place, and a page is written only where none is: so of two who append at once
-one is told, and goes on behind the other. Used by `journal.py`.
+one is told, and goes on behind the other. A write that is refused is paid for too, so whoever meets others appends less
+often, and more at once. Used by `journal.py`.
 """
 
+import asyncio
+import random
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -18,6 +21,10 @@ T = TypeVar("T")
 _PAGE_BYTES = 60_000
 _PAGE_ENTRIES = 500
 _TRIES = 100
+#: Seconds: the pause after a place was found taken, at first and at most.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
+#: Seconds between two appends while others append too, at first and at most; and when it is none again.
+_FIRST_PACE, _SLOWEST, _NO_PACE = 0.05, 2.0, 0.02
 
 
 class _Page(msgspec.Struct, omit_defaults=True):
@@ -41,11 +48,17 @@ class Pages(Generic[T]):
         self._decoder = msgspec.json.Decoder(type_)
         #: Where the next entry of each part probably goes.
         self._next: dict[str, int] = {}
+        #: The parts to which others append too: there it is asked where the next entry goes.
+        self._shared: set[str] = set()
+        #: How long to let entries gather before the next append, and when the last one was.
+        self._pace: dict[str, float] = {}
+        self._ended: dict[str, float] = {}
         #: What was to be appended when an error came, and where its pages were written, or perhaps were.
         self._broken: dict[str, tuple[list[str], list[int]]] = {}
 
     async def append(self, part: str, entries: Sequence[T], newest: float) -> None:
         """Add entries, in this order. The same ones again, right after an error, are added once."""
+        await self._wait(part)
         raws = [msgspec.Raw(_encode(entry)) for entry in entries]
         pages = [_Page(len(some), newest, some) for some in _split(raws)]
         texts = [_encode(page).decode() for page in pages]
@@ -60,21 +73,49 @@ class Pages(Generic[T]):
             self._broken[part] = (texts, places)
             raise
 
+    async def _wait(self, part: str) -> None:
+        """Leave the log to others for a while, if there are others."""
+        pace = self._pace.get(part, 0.0)
+        if pace:
+            due = self._ended.get(part, 0.0) + pace * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+            await asyncio.sleep(max(0.0, due - self._desk.clock.monotonic()))
+
+    def _note_end(self, part: str, *, met_others: bool) -> None:
+        self._ended[part] = self._desk.clock.monotonic()
+        pace = self._pace.pop(part, 0.0)
+        pace = min(_SLOWEST, max(_FIRST_PACE, 2 * pace)) if met_others else 0.8 * pace
+        if pace > _NO_PACE:
+            self._pace[part] = pace
+
     async def _is_there(self, part: str, place: int, text: str) -> bool:
         (row,) = await self._desk.table.get([Place(part, _sort(place))])
         return row is not None and row.text == text
 
     async def _append(self, part: str, count: int, text: str, places: list[int]) -> None:
-        for _ in range(_TRIES):
-            place = self._next.get(part) or await self.last(part) + 1
+        for tried in range(_TRIES):
+            place = await self._next_place(part)
             places.append(place)
             (done,) = await self._desk.table.write([Write(Place(part, _sort(place)), text, None)])
             if done:
                 self._next[part] = place + count
+                self._note_end(part, met_others=tried > 0)
                 return
             places.pop()
-            self._next.pop(part, None)
+            is_news = part not in self._shared
+            self._shared.add(part)
+            if not is_news:
+                pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried)
+                await asyncio.sleep(pause * random.random())  # noqa: S311 - no secret
         raise BrokerUnavailable(f"others append to {part} all the time; nothing was written, and it is tried again")
+
+    async def _next_place(self, part: str) -> int:
+        thought = self._next.get(part)
+        if thought is not None and part not in self._shared:
+            return thought
+        place = await self.last(part) + 1
+        if place == thought:
+            self._shared.discard(part)
+        return place
 
     async def last(self, part: str) -> int:
         """The number of the newest entry; 0 if there is none."""

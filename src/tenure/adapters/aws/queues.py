@@ -147,10 +147,10 @@ class Queues:
 
     async def receive(self, spot: Spot, want: int, visibility: int, wait: float = 0.0) -> list[Copy]:
         """Up to ten copies, hidden for `visibility` seconds from now; waits up to `wait` seconds for the first."""
-        known = await self.known(spot)
+        await self.known(spot)
         hidden_until = self._link.clock.monotonic() + visibility
-        answer = await self._call(
-            "receive_message", QueueUrl=known.url, MaxNumberOfMessages=min(want, BATCH),
+        answer = await self._call_at(
+            spot, "receive_message", MaxNumberOfMessages=min(want, BATCH),
             VisibilityTimeout=min(visibility, MAX_HIDE), WaitTimeSeconds=min(int(wait), POLL_SECONDS),
             MessageAttributeNames=["All"],
             MessageSystemAttributeNames=["ApproximateReceiveCount", "MessageGroupId", "SentTimestamp"],
@@ -185,12 +185,11 @@ class Queues:
 
     async def _batch(self, spot: Spot, operation: str, numbers: list[int], entry: Any) -> dict[int, str]:
         """One call; entries that failed for a passing reason are said again. Those that never will pass, and why."""
-        known = await self.known(spot)
         refused: dict[int, str] = {}
         left, place = numbers, self._options.place
         for attempt in range(1, _AGAIN.max_attempts + 1):
             entries = [{"Id": str(number)} | entry(number) for number in left]
-            answer = await self._call(operation, QueueUrl=known.url, Entries=entries)
+            answer = await self._call_at(spot, operation, Entries=entries)
             left = []
             for one in answer.get("Failed", ()):
                 said = faults.of_entry(
@@ -278,6 +277,16 @@ class Queues:
                 logger.warning("%s: %s. %s [%s]", one.subject, one.evidence, one.remedy, one.id)
         limit = int(attributes.get("MaximumMessageSize", _LARGEST))
         return Known(url, limit, int(attributes.get("MessageRetentionPeriod", _KEEP)), found)
+
+    async def _call_at(self, spot: Spot, operation: str, **words: Any) -> Any:
+        """A call to a physical queue. One that was deleted meanwhile is made again, if that was asked for."""
+        known = await self.known(spot)
+        try:
+            return await self._call(operation, QueueUrl=known.url, **words)
+        except faults.QueueGone:
+            if self._options.create:
+                self._known.pop(spot, None)
+            raise
 
     async def _call(self, operation: str, **words: Any) -> Any:
         return await self._link.call("sqs", operation, self._options.place, **words)

@@ -52,7 +52,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
     now = store.desk.now()
     gap = await _mark(store, request, now)
-    found = [(row, lot) for owner in await lots.holders(store) for row, lot in await lots.of(store, owner)]
+    found = await lots.all_(store)
     looked = found if gap else [(row, lot) for row, lot in found if lot.until < now]
     lent = await _lent(store, looked)
     if gap and lent:
@@ -62,11 +62,17 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     some = overdue[: request.limit]
     returned, dead = await _return(store, [one.id for one in some], request.max_attempts)
     gone = {*returned, *dead}
+    left: dict[Place, dict[str, Entry]] = {row.place: {} for row, _ in looked}
+    for one in lent:
+        if one.id not in gone:
+            left[one.row.place][one.id] = one.entry
+    changed: list[tuple[Row, Sequence[str], float]] = []
     for row, lot in looked:
-        left = {one.id: one.entry for one in lent if one.row is row and one.id not in gone}
-        until = min((entry.deadline for entry in left.values()), default=math.inf)
-        if tuple(left) != lot.ids or until > lot.until:
-            await lots.rewrite(store, row, list(left), until)
+        entries = left[row.place]
+        until = min((entry.deadline for entry in entries.values()), default=math.inf)
+        if tuple(entries) != lot.ids or until > lot.until:
+            changed.append((row, tuple(entries), until))
+    await lots.rewrite(store, changed)
     return Swept(returned=tuple(returned), dead=tuple(dead))
 
 

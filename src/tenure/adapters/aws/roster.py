@@ -5,16 +5,17 @@ crashed; whoever was not heard for 8 while a newer boot under its name is here, 
 back. A supervisor's own word (`Broker.retire`) is quicker than both. If nobody looked for ten seconds, the state was
 away, and everybody is heard before anybody is blamed for silence.
 
-A word costs a write, so only every fourth second's is written.
+A word costs a write, so only every fourth second's is written. Those who are over (`banned`) have a part of the table
+for themselves, so that a look reads only those who may be alive. Where there are many, they share the looking.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.adapters.aws.table import Place
+from tenure.adapters.aws.table import Place, Write
 from tenure.owner import DeadOwner, Owner
 
 #: How long a word counts.
@@ -27,7 +28,12 @@ _GAP_SECONDS = 10.0
 _BETWEEN_SECONDS = 3.5
 #: A mark that somebody looked is renewed so often.
 _LOOK_SECONDS = 3.0
-_MANY = 10_000
+#: Where there are more than so many, one look a second is enough for all of them, and each looks for it every so many
+#: seconds for each other one, at most.
+_FEW = 10
+_SHARED_SECONDS = 1.0
+_EACH_SECONDS, _SELDOM_SECONDS = 0.1, 5.0
+_MANY = 100_000
 
 
 class Member(msgspec.Struct, gc=False, omit_defaults=True):
@@ -38,8 +44,6 @@ class Member(msgspec.Struct, gc=False, omit_defaults=True):
     has_left: bool = False
     #: Its process is known to have ended.
     is_gone: bool = False
-    #: Retired for ever.
-    is_banned: bool = False
 
 
 class _Look(msgspec.Struct):
@@ -64,14 +68,17 @@ class AwsRoster:
         self._known_banned: set[str] = set()
         #: Those against whom silence is all that spoke when we looked.
         self._silent: set[str] = set()
+        #: When we looked last, and how many there were.
+        self._looked, self._count = float("-inf"), 0
 
     async def join(self, owner: Owner) -> None:
-        def decide(member: Member | None) -> Change[bool]:
-            if member is not None and member.is_banned:
-                return Change(answer=False)
-            return Change(answer=True, to=Member(owner=owner, heard=self._desk.now()))
+        def decide(_: Member | None) -> Change[None]:
+            return Change(None, Member(owner=owner, heard=self._desk.now()))
 
-        if not await self._desk.change_one(MEMBER, _place(owner.id), decide):
+        await self._desk.change_one(MEMBER, _place(owner.id), decide)
+        # Last: whoever bans writes the ban first, so one of the two sees the other.
+        if await self.banned([owner.id]):
+            await self._desk.table.write([Write(_place(owner.id), None, None)])
             raise faults.retired(owner.id)
         self._said[owner.id] = self._desk.clock.monotonic()
 
@@ -81,7 +88,7 @@ class AwsRoster:
             return
 
         def decide(member: Member | None) -> Change[None]:
-            if member is None or member.is_banned or member.has_left:
+            if member is None or member.has_left:
                 return Change(None)
             member.heard = max(member.heard, self._desk.now())
             return Change(None, member)
@@ -91,7 +98,7 @@ class AwsRoster:
 
     async def leave(self, owner: Owner) -> None:
         def decide(member: Member | None) -> Change[None]:
-            if member is None or member.is_banned or member.has_left:
+            if member is None or member.has_left:
                 return Change(None)
             member.has_left = True
             return Change(None, member)
@@ -99,62 +106,69 @@ class AwsRoster:
         await self._desk.change_one(MEMBER, _place(owner.id), decide)
 
     async def alive(self) -> list[Owner]:
-        return [owner for owner, proof, _ in await self._look() if not proof]
+        return [owner for owner, proof, _ in await self._look(await self._mark()) if not proof]
 
     async def dead(self) -> list[DeadOwner]:
-        return [DeadOwner(owner, proof, left=left) for owner, proof, left in await self._look() if proof]
+        is_shared = self._count > _FEW
+        pause = min(_SELDOM_SECONDS, _EACH_SECONDS * self._count) if is_shared else 0.0
+        if self._desk.clock.monotonic() - self._looked < pause:
+            return []
+        trusted_from = await self._mark(is_shared=is_shared)
+        if trusted_from is None:  # somebody else looked just now
+            self._looked = self._desk.clock.monotonic()
+            return []
+        return [DeadOwner(owner, proof, left=left) for owner, proof, left in await self._look(trusted_from) if proof]
 
     # -- for the adapter's other parts ---------------------------------------------------------------
-
-    async def member(self, owner: str) -> Member | None:
-        """What is known of one boot."""
-        (member,) = await self._desk.get(MEMBER, [_place(owner)])
-        return member
 
     async def members(self, owners: Iterable[str]) -> dict[str, Member]:
         """What is known of several; those who never joined are missing."""
         names = sorted(owners)
-        found = await self._desk.get(MEMBER, [_place(name) for name in names])
+        found = await self._known(names, _place)
+        return found | await self._known([name for name in names if name not in found], _place_of_banned)
+
+    async def _known(self, names: list[str], place: Callable[[str], Place]) -> dict[str, Member]:
+        found = await self._desk.get(MEMBER, [place(name) for name in names])
         return {name: member for name, member in zip(names, found, strict=True) if member is not None}
 
     async def banned(self, owners: Iterable[str]) -> frozenset[str]:
         """Which of these were retired. Asked anew each time: it may have happened a moment ago."""
         asked = set(owners)
-        unknown = asked - self._known_banned
+        unknown = sorted(asked - self._known_banned)
         if unknown:
-            members = await self.members(unknown)
-            self._known_banned |= {name for name, member in members.items() if member.is_banned}
+            self._known_banned.update(await self._known(unknown, _place_of_banned))
         return frozenset(asked & self._known_banned)
 
-    async def ban(self, owner: str) -> Member:
-        """Retire it for ever; what was known of it before."""
+    async def ban(self, owner: str) -> None:
+        """Retire it for ever: first that is written, then it goes from among those who may be alive."""
+        known = await self._known([owner], _place)
+        before = known.get(owner, Member())
 
-        def decide(member: Member | None) -> Change[Member]:
-            before = Member() if member is None else member
-            if before.is_banned:
-                return Change(before)
-            after = Member(owner=before.owner, heard=before.heard, is_banned=True)
-            return Change(before, after, forget_at=self._desk.kept_until())
+        def decide(member: Member | None) -> Change[None]:
+            after = Member(owner=before.owner, heard=before.heard)
+            return Change(None, after if member is None else None, forget_at=self._desk.kept_until())
 
-        before = await self._desk.change_one(MEMBER, _place(owner), decide)
+        await self._desk.change_one(MEMBER, _place_of_banned(owner), decide)
         self._known_banned.add(owner)
-        return before
+        if known:
+            await self._desk.table.write([Write(_place(owner), None, None)])
 
     def is_silent(self, owner: str) -> bool:
         """Whether silence is all that spoke against it: no proof of a crash."""
         return owner in self._silent
 
-    async def _look(self) -> list[tuple[Owner, str, bool]]:
+    async def _look(self, trusted_from: float | None) -> list[tuple[Owner, str, bool]]:
         """Everybody on the roster, why it is dead (empty: it is not), and whether it said goodbye."""
-        trusted_from = await self._mark()
         rows = await self._desk.table.page("roster", limit=_MANY)
-        members = [member for row in rows if (member := MEMBER.read(row)) is not None and not member.is_banned]
+        members = [member for row in rows if (member := MEMBER.read(row)) is not None]
+        self._looked, self._count = self._desk.clock.monotonic(), len(members)
+        self._silent &= {member.owner.id for member in members if member.owner is not None}
         newest: dict[str, float] = {}
         for member in members:
             if member.owner is not None and not member.has_left:
                 newest[member.owner.name] = max(newest.get(member.owner.name, 0.0), member.owner.started_at)
         found = [
-            (member.owner, self._proof(member, newest, trusted_from), member.has_left)
+            (member.owner, self._proof(member, newest, trusted_from or 0.0), member.has_left)
             for member in members
             if member.owner is not None
         ]
@@ -177,15 +191,15 @@ class AwsRoster:
             return "a new boot under its name is here, and nothing was heard of it since"
         return ""
 
-    async def _mark(self) -> float:
-        """Note that somebody looks; since when silence counts."""
+    async def _mark(self, *, is_shared: bool = False) -> float | None:
+        """Note that somebody looks; since when silence counts. None: that is shared, and somebody looked just now."""
 
-        def decide(look: _Look | None) -> Change[float]:
+        def decide(look: _Look | None) -> Change[float | None]:
             now = self._desk.now()
             if look is None:
                 return Change(now, _Look(now, now))
-            if now - look.at < _LOOK_SECONDS:
-                return Change(look.trusted_from)
+            if now - look.at < (_SHARED_SECONDS if is_shared else _LOOK_SECONDS):
+                return Change(None if is_shared else look.trusted_from)
             trusted = now if now - look.at > _GAP_SECONDS else look.trusted_from
             return Change(trusted, _Look(now, trusted))
 
@@ -194,3 +208,7 @@ class AwsRoster:
 
 def _place(owner: str) -> Place:
     return Place("roster", owner)
+
+
+def _place_of_banned(owner: str) -> Place:
+    return Place("banned", owner)

@@ -158,7 +158,7 @@ async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Re
     if size > limit:
         text = (
             f"message {message.id} was not stored: it takes {size} bytes and the queue takes {limit}; "
-            "put large data elsewhere and send where it is"
+            "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
         )
         return Reason("body_too_large", text)
     if delay > known.keep_seconds - _MARGIN:

@@ -1,8 +1,9 @@
 """The stash: copies that came while nobody had asked to lease them yet.
 
 Waiting for work is a long poll, and a long poll brings the work. What it brings lies here, hidden in its queue, until
-`lease` takes it a moment later; it counts as lent only then. A poll is never broken off, because the copies that it
-would bring would be nobody's until their visibility ends. Before: `broker.wait`. After: `lending.py`.
+`lease` takes it a moment later; it counts as lent only then. What nobody takes within seconds (the work of another
+queue came first, and there is no room for more) is put back for others. A poll is never broken off, because the copies
+that it would bring would be nobody's until their visibility ends. Before: `broker.wait`. After: `lending.py`.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import logging
 import math
 from collections.abc import Sequence
 
+from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.queues import BATCH, Copy, Queues, Receipt, Spot
 from tenure.clock import Clock, SystemClock
 from tenure.errors import BrokerUnavailable, TenureError
@@ -21,8 +23,15 @@ logger = logging.getLogger("tenure.aws")
 #: The pauses between two looks where time is virtual, and a long poll would take real seconds. Not the same for
 #: everybody, or the first would be the first for ever.
 _LOOK_SECONDS = itertools.cycle((0.5, 0.43, 0.47, 0.41, 0.37))
-#: What lies here for longer is left to its queue.
-_FRESH_SECONDS = 5.0
+#: What nobody took for so long is put back.
+_FRESH_SECONDS = 2.0
+#: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
+#: waits for it.
+_POLLED_SECONDS = 5.0
+#: A poll may answer so much later than it was asked to.
+_LATE_SECONDS = 2.0
+#: So long after a poll that found nothing there is no need to look.
+_KNOWN_SECONDS = 0.5
 
 
 class Stash:
@@ -33,16 +42,22 @@ class Stash:
         self._queues = queues
         self._clock = clock
         self._is_virtual = not isinstance(clock, SystemClock)
-        self._copies: dict[Spot, list[tuple[float, Copy]]] = {}
+        self._copies: dict[Spot, list[Copy]] = {}
+        self._returns: set[asyncio.Task[None]] = set()
+        #: Until when a poll answers for its queue, and there is no need to ask it otherwise.
+        self._answers_until: dict[Spot, float] = {}
         self._polls: dict[Spot, asyncio.Task[None]] = {}
         self._look_seconds = next(_LOOK_SECONDS)
         #: As the last lease call asked: how many, and hidden for how long.
         self.want, self.visibility = BATCH, 40
 
     def take(self, spot: Spot) -> list[Copy]:
-        """The copies of one physical queue that are still safely hidden."""
-        oldest = self._clock.monotonic() - _FRESH_SECONDS
-        return [copy for at, copy in self._copies.pop(spot, []) if at >= oldest]
+        """The copies of one physical queue."""
+        return self._copies.pop(spot, [])
+
+    def is_polled(self, spot: Spot) -> bool:
+        """Whether a poll is under way that will bring what there is, or has just found nothing."""
+        return self._clock.monotonic() < self._answers_until.get(spot, 0.0)
 
     async def wait(self, spots: Sequence[Spot], seconds: float) -> None:
         """Return when something came, or after `seconds`."""
@@ -65,10 +80,26 @@ class Stash:
         """Wait for the polls under way, and put everything back."""
         if self._polls:
             await asyncio.gather(*self._polls.values(), return_exceptions=True)
-        receipts = [Receipt(copy.spot, copy.receipt) for some in self._copies.values() for _, copy in some]
+        if self._returns:
+            for task in self._returns:
+                task.cancel()
+            await asyncio.gather(*self._returns, return_exceptions=True)
+        copies = [copy for some in self._copies.values() for copy in some]
         self._copies.clear()
+        await self._put_back(copies)
+
+    async def _put_back(self, copies: Sequence[Copy]) -> None:
         with contextlib.suppress(TenureError):  # they come back by themselves
-            await self._queues.hide(receipts)
+            await self._queues.hide([Receipt(copy.spot, copy.receipt) for copy in copies])
+
+    async def _return(self, spot: Spot, copies: Sequence[Copy]) -> None:
+        """Put back what is still here after a while."""
+        await asyncio.sleep(_FRESH_SECONDS)
+        here = self._copies.get(spot, [])
+        left = [copy for copy in copies if copy in here]
+        if left:
+            self._copies[spot] = [copy for copy in here if copy not in left]
+            await self._put_back(left)
 
     def _poll(self, spot: Spot, seconds: float) -> "asyncio.Task[None]":
         known = self._polls.get(spot)
@@ -79,9 +110,17 @@ class Stash:
         return poll
 
     async def _receive(self, spot: Spot, seconds: float) -> None:
-        wait = 0.0 if self._is_virtual else max(1.0, seconds)
-        # The time until the first one comes is not to be taken from its visibility.
-        copies = await self._queues.receive(spot, self.want, self.visibility + math.ceil(wait), wait)
-        now = self._clock.monotonic()
+        wait = 0.0 if self._is_virtual else min(max(_POLLED_SECONDS, math.ceil(seconds)), POLL_SECONDS)
+        self._answers_until[spot] = self._clock.monotonic() + wait + _LATE_SECONDS if wait else 0.0
+        is_empty = False
+        try:
+            # The time until the first one comes is not to be taken from its visibility.
+            copies = await self._queues.receive(spot, self.want, self.visibility + math.ceil(wait), wait)
+            is_empty = bool(wait) and not copies
+        finally:
+            self._answers_until[spot] = self._clock.monotonic() + _KNOWN_SECONDS if is_empty else 0.0
         if copies:
-            self._copies.setdefault(spot, []).extend((now, copy) for copy in copies)
+            self._copies.setdefault(spot, []).extend(copies)
+            task = asyncio.ensure_future(self._return(spot, copies))
+            self._returns.add(task)
+            task.add_done_callback(self._returns.discard)

@@ -48,8 +48,8 @@ class Store:
         self.rotation = 0
         #: How often each queue was asked; fairness counts by it.
         self.turns: dict[str, int] = {}
-        #: Owners whose rows are known to be listed.
-        self.listed: set[str] = set()
+        #: When owners listed themselves.
+        self.listed: dict[str, float] = {}
         self._make_table = make_table
         self._opened = 0
         self._acts: set[asyncio.Task[Any]] = set()

@@ -23,7 +23,7 @@ _MOST_ROW = 700_000
 #: Smaller values are left where they are.
 _SMALL = 32_000
 #: Behind the name of a field: its value is the name of a blob.
-_ENDING = "Blob"
+ENDING = "Blob"
 #: The row of a blob that was written a moment ago may yet come.
 _YOUNG_SECONDS = 3600.0
 
@@ -63,7 +63,7 @@ class Bulk:
         for name in sorted(sizes, key=lambda name: -sizes[name]):
             if total <= _MOST_ROW or sizes[name] <= _SMALL:
                 break
-            fields[name + _ENDING] = await self._write(f"{part}/{key}/{os.urandom(8).hex()}", fields.pop(name))
+            fields[name + ENDING] = await self._write(f"{part}/{key}/{os.urandom(8).hex()}", fields.pop(name))
             total -= sizes[name]
         return fields
 
@@ -72,7 +72,7 @@ class Bulk:
 
         `is_latest`: it was not; then somebody has removed the blob, and what was in it is missing.
         """
-        named = [name for name in fields if name.endswith(_ENDING)]
+        named = [name for name in fields if name.endswith(ENDING)]
         if not named:
             return fields
         whole = dict(fields)
@@ -83,7 +83,7 @@ class Bulk:
             if value is None:
                 logger.error("the blob %s is gone, and a value with it that was kept there", fields[name])
                 continue
-            whole[name.removesuffix(_ENDING)] = value
+            whole[name.removesuffix(ENDING)] = value
         return whole
 
     async def prune(self, now: datetime, is_named: Callable[[str, str, str], Any]) -> None:

@@ -140,7 +140,7 @@ class Clients:
             async with asyncio.timeout(seconds):
                 await self._credential.get_token(_SCOPE)
         except (AzureError, ValueError, TimeoutError) as error:
-            raise faults.no_credentials(self._options.place, error) from error
+            raise faults.no_credentials(self._options.place, error, self._options.doubt) from error
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -19,6 +19,9 @@ from tenure.message import Counters, MessageState
 from tenure.record import HISTORY_LIMIT, Ending, Progress
 from tenure.verdict import Reason
 
+#: The fields of a life without its bytes.
+BRIEF = ("Life",)
+
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):
     """A message as it was sent."""
@@ -120,7 +123,7 @@ def life_row(kept: Kept, partitions: int) -> Row:
     life = kept.life
     fields: dict[str, Any] = {
         "Queue": life.queue, "State": life.state.value, "Owner": life.owner or "", "Life": _encode(life),
-        "IsUnput": life.is_unput,
+        "IsUnput": life.is_unput, "Deadline": (life.deadline or 0.0) if life.state is MessageState.LEASED else None,
         "Envelope": kept.envelope, "Checkpoint": kept.checkpoint,
     }  # fmt: skip
     return Row(part_of(life.id, partitions), f"m:{row_id(life.id)}", fields, kept.etag)

@@ -23,6 +23,8 @@ from tenure.errors import (
 _ANSWERS = frozenset({404, 409, 412})
 _FORBIDDEN = frozenset({401, 403})
 _MISSING = frozenset({"QueueNotFound", "TableNotFound", "ContainerNotFound"})
+#: For half a minute after somebody deleted a queue, a table or a container; it can be created again then.
+_GOING = "BeingDeleted"
 #: The service asks for a pause by a header of these names, in seconds and in milliseconds.
 _PAUSES = {"retry-after": 1.0, "retry-after-ms": 1e-3, "x-ms-retry-after-ms": 1e-3}
 _BUSY = frozenset({429, 503})
@@ -69,6 +71,8 @@ def translate(error: Exception, place: str, what: str) -> TenureError:
             "give this identity the roles Storage Queue Data Contributor, Storage Table Data Contributor and Storage "
             "Blob Data Contributor"
         )
+    if answer.code.endswith(_GOING):
+        return BrokerUnavailable(f"{place}: what {what} is about is being deleted ({answer.code}); nothing was changed")
     if is_missing(error):
         return StoreMissing(
             f"{place}: {what} found nothing there ({answer.code}); nothing was created. Mind the name, create it, "
@@ -85,11 +89,12 @@ def translate(error: Exception, place: str, what: str) -> TenureError:
     return BrokerUnavailable(text, outcome_unknown=answer.outcome_unknown)
 
 
-def no_credentials(place: str, error: BaseException) -> LoginRefused:
-    """There is neither a key nor anybody who says who we are."""
+def no_credentials(place: str, error: BaseException, doubt: str = "") -> LoginRefused:
+    """There is neither a key nor anybody who says who we are. `doubt`: what is wrong with what there is."""
     said = next((line.strip() for line in str(error).splitlines() if line.strip()), "no answer in time")
     return LoginRefused(
-        f"{place}: no credentials; nothing was started ({said[:300]}). Set AZURE_STORAGE_CONNECTION_STRING, or log in "
+        f"{place}: no credentials{doubt and f' ({doubt})'}; nothing was started ({said[:300]}). Set "
+        "AZURE_STORAGE_CONNECTION_STRING, or log in "
         "in a way that azure-identity knows (az login, a managed identity, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET)"
     )
 
@@ -110,6 +115,8 @@ def retired(owner: str) -> OwnerRetired:
 def is_an_answer(error: BaseException) -> bool:
     """Whether it tells how things stand, rather than that something is wrong."""
     if not isinstance(error, HttpResponseError):
+        return False
+    if code_of(error).endswith(_GOING):
         return False
     return error.status_code in _ANSWERS or is_stale(error) or is_there(error)
 

@@ -4,11 +4,15 @@
     d<hash>     e:<seq>   a sample of one queue and task; the newest are kept
     both        last      the newest place
 
-The place and the rows that take it are one step, by comparison with `last`: no gap, no place twice. `prune` also
-forgets what is finished for longer than the account keeps it.
+The place and the rows that take it are one step, by comparison with `last`: no gap, no place twice. Where many write,
+most would lose that race; so who lost one takes its time, and writes more at once. `prune` also forgets what is
+finished for longer than the account keeps it; one of all workers does so.
 """
 
+import asyncio
 import hashlib
+import os
+import random
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,10 +21,12 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.azure import retention
+from tenure.adapters.azure.board import AzureBoard
 from tenure.adapters.azure.log import ProcessedLog
 from tenure.adapters.azure.rows import Change, Row, Rows
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import EQ, GE, IS, LT
+from tenure.errors import BrokerUnavailable
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
@@ -28,7 +34,13 @@ from tenure.state import KEPT_SAMPLES
 _EVENTS = "j"
 #: With `last`, and one that is dropped for each that is kept, within the service's 100.
 _MOST = 49
+#: And so many bytes in one step.
+_MOST_BYTES = 1_000_000
 _END = "f"
+#: Between two steps of one who lost a race: from, to, and how the pause shrinks when it did not.
+_SHORTEST, _LONGEST, _SHRINKS = 0.05, 1.0, 0.9
+#: Whoever prunes does so for all, for so long.
+_PRUNE_SECONDS = 300.0
 
 _encode = msgspec.json.Encoder().encode
 _event = msgspec.json.Decoder(Event).decode
@@ -42,11 +54,25 @@ class AzureJournal:
         """Stand on `store`."""
         self._store = store
         self._last: dict[str, Row] = {}
+        #: How long we stay away from a part that others write to as well, and when we last wrote.
+        self._pauses: dict[str, float] = {}
+        self._wrote: dict[str, float] = {}
+        #: A batch of which not everything is kept yet, and how much is.
+        self._begun: list[Event] = []
+        self._kept = 0
+        #: What was to be kept after which place when no answer came.
+        self._doubt: dict[str, tuple[int, list[dict[str, Any]]]] = {}
+        self._token = os.urandom(8).hex()
         self._log = ProcessedLog(store)
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep events, in this order."""
-        await self._append(_EVENTS, [_fields(event) for event in events])
+        """Keep events, in this order. The same batch after an error goes on where it stopped."""
+        if not self._begun or self._begun != list(events):
+            self._begun, self._kept = list(events), 0
+        for some in _pieces([_fields(event) for event in events[self._kept :]]):
+            await self._append_some(_EVENTS, some, None)
+            self._kept += len(some)
+        self._begun = []
         await self._log.write(events)
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -75,15 +101,16 @@ class AzureJournal:
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; and, with them, what else nobody needs any more."""
         store = self._store
-        before = store.clock.wall() - older_than_seconds
-        old = await store.rows.scan(_EVENTS, "e:", LT("At", before))
-        gone = await store.rows.commit([[Change("delete", Row(row.part, row.key, {}))] for row in old])
+        if not await AzureBoard(store).take_turn("prune", self._token, _PRUNE_SECONDS):
+            return 0  # it looks at everything: once for all is enough
+        before = store.timeline.wall() - older_than_seconds
+        gone = await retention.drop(store, store.rows.between(_EVENTS, "e:", _END, LT("At", before)))
         await retention.forget_finished(store)
         await self._log.prune()
         if isinstance(store.rows, Rows):
             now = datetime.fromtimestamp(store.timeline.wall(), UTC)
             await store.rows.bulk.prune(now, store.rows.is_named)
-        return sum(rows is not None for rows in gone)
+        return gone
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep how long runs took."""
@@ -91,20 +118,21 @@ class AzureJournal:
         for sample in batch:
             by_task[_samples_of(sample.queue, sample.task)].append({"Sample": _encode(sample)})
         for part, fields in by_task.items():
-            await self._append(part, fields, keep=KEPT_SAMPLES)
+            for some in _pieces(fields):
+                await self._append_some(part, some, KEPT_SAMPLES)
 
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
         """The next samples of a task after place `after`, oldest first."""
         found = await self._read(_samples_of(queue, task), after, limit)
         return [StoredSample(_seq(row), _sample(row.fields["Sample"])) for row in found]
 
-    async def _append(self, part: str, fields: list[dict[str, Any]], keep: int | None = None) -> None:
-        for start in range(0, len(fields), _MOST):
-            await self._append_some(part, fields[start : start + _MOST], keep)
-
     async def _append_some(self, part: str, fields: list[dict[str, Any]], keep: int | None) -> None:
-        rows = self._store.rows
-        last = self._last.get(part)
+        rows, last = self._store.rows, self._last.get(part)
+        if await self._is_kept(part, fields):
+            return
+        if self._pauses.get(part):
+            await self._stay_away(part)
+            last = await rows.get(part, "last")  # others have written: what we remember is old
         while True:
             seq = 0 if last is None else int(last.fields["Seq"])
             new = Row(part, "last", {"Seq": seq + len(fields)}, "" if last is None else last.etag)
@@ -113,11 +141,36 @@ class AzureJournal:
                 changes.append(Change("insert", Row(part, _key(number), one)))
                 if keep is not None and number > keep:
                     changes.append(Change("delete", Row(part, _key(number - keep), {})))
-            told = await rows.commit_one(*changes)
+            try:
+                told = await rows.commit_one(*changes)
+            except BrokerUnavailable as error:
+                if error.outcome_unknown:
+                    self._doubt[part] = seq, fields
+                raise
             if told is not None:
                 self._last[part] = told[0]
+                self._wrote[part] = self._store.clock.monotonic()
+                pause = self._pauses.pop(part, 0.0) * _SHRINKS
+                if pause > _SHORTEST / 2:
+                    self._pauses[part] = pause
                 return
+            self._pauses[part] = min(_LONGEST, max(_SHORTEST, 2 * self._pauses.get(part, 0.0)))
+            self._wrote[part] = self._store.clock.monotonic()
+            await self._stay_away(part)
             last = await rows.get(part, "last")
+
+    async def _stay_away(self, part: str) -> None:
+        until = self._wrote.get(part, 0.0) + self._pauses[part] * random.uniform(0.5, 1.5)  # noqa: S311 - only to spread
+        await asyncio.sleep(max(0.0, until - self._store.clock.monotonic()))
+
+    async def _is_kept(self, part: str, fields: list[dict[str, Any]]) -> bool:
+        """Whether what no answer came for was kept: then it stands behind the place where we wanted it."""
+        seq, asked = self._doubt.get(part, (0, []))
+        if not asked or asked != fields:
+            return False
+        row = await self._store.rows.get(part, _key(seq + 1))
+        del self._doubt[part]
+        return row is not None and all(row.fields.get(name) == value for name, value in fields[0].items())
 
     async def _read(self, part: str, after: int, limit: int) -> list[Row]:
         found: list[Row] = []
@@ -126,6 +179,20 @@ class AzureJournal:
             if len(found) >= limit:
                 break
         return found
+
+
+def _pieces(fields: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Cut up so that each fits into one step."""
+    pieces: list[list[dict[str, Any]]] = []
+    size = 0
+    for one in fields:
+        more = 500 + sum(len(value) * 4 // 3 for value in one.values() if isinstance(value, bytes))
+        if not pieces or len(pieces[-1]) == _MOST or size + more > _MOST_BYTES:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(one)
+        size += more
+    return pieces
 
 
 def _samples_of(queue: str, task: str) -> str:

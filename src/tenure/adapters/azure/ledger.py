@@ -9,6 +9,7 @@ also rise over a row that was forgotten.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from tenure.message import MessageState, Outgoing
 
 SENT, RUNNING, DONE = "sent", "running", "done"
 _TRIES = 8
+#: So many claims of ours are remembered; what is forgotten is read again.
+_REMEMBERED = 10_000
 #: A scope keeps so many ids that were cancelled under it.
 _BARRED = 50
 _ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
@@ -72,7 +75,7 @@ def _place(store: Store, scope: Scope) -> tuple[str, str]:
 def _row(store: Store, scope: Scope, found: Found) -> Row:
     part, key = _place(store, scope)
     fields: dict[str, Any] = {
-        "Claim": _encode(found.claim), "State": found.claim.state, "At": store.clock.wall(),
+        "Claim": _encode(found.claim), "State": found.claim.state, "At": store.timeline.wall(),
         "Result": found.result, "Handoffs": found.handoffs,
     }  # fmt: skip
     return Row(part, key, fields, found.etag)
@@ -106,7 +109,7 @@ class AzureLedger:
         """Stand on `store`."""
         self._store = store
         #: The latest that is known of what we claimed, by the row's key.
-        self._mine: dict[str, Found] = {}
+        self._mine: OrderedDict[str, Found] = OrderedDict()
 
     # --- claim ------------------------------------------------------------------------------------------
 
@@ -149,7 +152,7 @@ class AzureLedger:
         return found, [Change(act, _row(store, request.scope, found)), mark]
 
     def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
-        self._mine[rows[0].key] = msgspec.structs.replace(found, etag=rows[0].etag)
+        self._remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
         return Fresh(Token(request.scope, request.id, request.owner, found.claim.fence, request.seconds))
 
     async def _slowly(self, request: ClaimRequest) -> ClaimAnswer:
@@ -246,9 +249,16 @@ class AzureLedger:
                     continue
                 answers[n] = True
                 if not ends:
-                    self._mine[key] = msgspec.structs.replace(new[n], etag=rows[0].etag)
+                    self._remember(key, msgspec.structs.replace(new[n], etag=rows[0].etag))
             open_ = refused
         return answers
+
+    def _remember(self, key: str, found: Found) -> None:
+        """Up to a bound: of a claim that was lost nothing more is said."""
+        self._mine[key] = found
+        self._mine.move_to_end(key)
+        while len(self._mine) > _REMEMBERED:
+            self._mine.popitem(last=False)
 
     def _group(self, token: Token, found: Found, *, ends: bool) -> Group:
         group = [Change("replace", _row(self._store, token.scope, found))]

@@ -73,21 +73,30 @@ class Lending:
         lent: list[tuple[Kept, bytes]] = []
         self._turn += 1
         start = self._turn % len(request.queues) if request.queues else 0
-        for queue in request.queues[start:] + request.queues[:start]:
-            if left <= 0:
-                break
-            again = await self._returned(queue, left, request, seconds, fence)
-            lent += again
-            left -= len(again)
-            if left <= 0:
-                break
-            arrivals = [_arrival(queue, one) for one in await posting.receive(store, queue, left, seconds)]
-            came = await self._enter(arrivals, request, seconds, fence)
-            lent += came
-            left -= len(came)
-        if lent:
-            store.look_soon()  # there is something to do
-        await self._check(request.owner, lent, before)
+        is_begun = False
+        try:
+            for queue in request.queues[start:] + request.queues[:start]:
+                if left <= 0:
+                    break
+                is_begun = is_begun or bool(store.shared.returned[queue])
+                again = await self._returned(queue, left, request, seconds, fence)
+                lent += again
+                left -= len(again)
+                if left <= 0:
+                    break
+                arrivals = [_arrival(queue, one) for one in await posting.receive(store, queue, left, seconds)]
+                is_begun = is_begun or bool(arrivals)
+                came = await self._enter(arrivals, request, seconds, fence)
+                lent += came
+                left -= len(came)
+            if lent:
+                store.look_soon()  # there is something to do
+            await self._check(request.owner, lent, before)
+        except BrokerUnavailable as error:
+            # Some of it may have been entered already, and nobody else looks after that.
+            if is_begun:
+                raise _in_part(error) from error
+            raise
         return [_lease(kept, raw, before + seconds) for kept, raw in lent]
 
     async def _check(self, owner: str, lent: list[tuple[Kept, bytes]], now: float) -> None:
@@ -151,7 +160,7 @@ class Lending:
             elif answer is not None:
                 done[id(one)] = (answer, (answer.envelope or b"") if one.raw is None else one.raw)
         if failure is not None:
-            raise _in_part(failure)
+            raise failure
         return [done[id(one)] for one in arrivals if id(one) in done]
 
     async def _look(self, one: Arrival, request: LeaseRequest, seconds: float, fence: int) -> Kept | None:
@@ -258,11 +267,9 @@ def _arrival(queue: str, message: Any) -> Arrival:
     )
 
 
-def _in_part(failure: BaseException) -> BaseException:
-    """Some of the batch may have been lent already: `held` will tell."""
-    if isinstance(failure, BrokerUnavailable) and not failure.outcome_unknown:
-        return BrokerUnavailable(str(failure), outcome_unknown=True)
-    return failure
+def _in_part(failure: BrokerUnavailable) -> BrokerUnavailable:
+    """`held` will tell what was lent."""
+    return failure if failure.outcome_unknown else BrokerUnavailable(str(failure), outcome_unknown=True)
 
 
 def is_held_under(life: Life, lease: Lease) -> bool:

@@ -2,11 +2,13 @@
 
 `message-logs/{service}/{date}/processed.jsonl`, by the UTC day on which it ended. Each batch of the journal is one
 append; an append blob takes 50 000 of them, so the day goes on in `processed-1.jsonl`, and so on. Days are kept for a
-week. The log is for reading: nothing is decided by it, so a log that cannot be written is told of and holds nothing up.
+week. The log is for reading: nothing is decided by it, so a log that cannot be written is told of and holds nothing up:
+its lines wait, up to a bound, and follow later. After a reply that was lost they are written again: a line may stand
+there twice. What still waits when the process ends is in the journal only.
 """
 
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +28,10 @@ CONTAINER = "message-logs"
 KEPT_DAYS = 7
 #: The service takes so much in one append.
 _MOST_BYTES = 3_500_000
+#: So many bytes of lines wait for a log that is away.
+_MOST_WAITING = 4_000_000
+#: So long nothing is tried after a failure: it may take long to fail.
+_AWAY_SECONDS = 10.0
 #: What counts as an end.
 _ENDS = frozenset({EventKind.COMPLETED, EventKind.DUPLICATE, EventKind.DEAD})
 _FULL = "BlockCountExceedsLimit"
@@ -40,28 +46,65 @@ class ProcessedLog:
         self._store = store
         #: The file of each day that is written now, by its number.
         self._numbers: defaultdict[str, int] = defaultdict(int)
+        #: Lines that are not written yet, each with its day.
+        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._size = 0
+        self._dropped = 0
+        self._not_before = 0.0
+        self._is_writing = False
 
     async def write(self, events: Sequence[Event]) -> None:
         """Append a line for each message that ended. Never raises for what the service says."""
         if not self._store.options.log:
             return
-        days: defaultdict[str, list[bytes]] = defaultdict(list)
         for event in events:
             if event.kind in _ENDS:
-                days[_day(event.at)].append(self._line(event))
-        for day, lines in days.items():
-            for piece in _pieces(lines):
-                try:
-                    await self._append(day, piece)
-                except (TenureError, HttpResponseError) as error:
-                    logger.warning("%d lines of the log of %s were not written: %s", piece.count(b"\n"), day, error)
+                self._keep(_day(event.at), self._line(event))
+        if self._is_writing or self._store.clock.monotonic() < self._not_before:
+            return  # whoever writes now goes on until nothing waits
+        self._is_writing = True
+        try:
+            while self._waiting:
+                await self._write_some()
+        except (TenureError, HttpResponseError) as error:
+            self._not_before = self._store.clock.monotonic() + _AWAY_SECONDS
+            logger.warning("%d lines of the log are not written yet: %s", len(self._waiting), error)
+        finally:
+            self._is_writing = False
+
+    def _keep(self, day: str, line: bytes) -> None:
+        self._waiting.append((day, line))
+        self._size += len(line)
+        while self._size > _MOST_WAITING:
+            self._size -= len(self._waiting.popleft()[1])
+            self._dropped += 1
+
+    async def _write_some(self) -> None:
+        """The oldest lines of one day, as many as one append takes."""
+        day, some, size = self._waiting[0][0], list[bytes](), 0
+        for other, line in self._waiting:
+            if other != day or (some and size + len(line) > _MOST_BYTES):
+                break
+            some.append(line)
+            size += len(line)
+        for _ in some:
+            self._waiting.popleft()
+        try:
+            await self._append(day, b"".join(some))
+        except BaseException:
+            self._waiting.extendleft((day, line) for line in reversed(some))
+            raise
+        self._size -= size
+        if self._dropped:
+            logger.warning("%d lines were left out of the log while it could not be written", self._dropped)
+            self._dropped = 0
 
     async def prune(self) -> None:
         """Drop the files of days that are over for a week."""
         options = self._store.options
         if not options.log:
             return
-        today = datetime.fromtimestamp(self._store.clock.wall(), UTC)
+        today = datetime.fromtimestamp(self._store.timeline.wall(), UTC)
         oldest = _day((today - timedelta(days=KEPT_DAYS)).timestamp())
         container = self._container()
 
@@ -124,14 +167,3 @@ class ProcessedLog:
 
 def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-
-
-def _pieces(lines: list[bytes]) -> list[bytes]:
-    pieces: list[bytes] = []
-    piece = bytearray()
-    for line in lines:
-        if piece and len(piece) + len(line) > _MOST_BYTES:
-            pieces.append(bytes(piece))
-            piece.clear()
-        piece += line
-    return [*pieces, bytes(piece)] if piece else pieces

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenure.adapters.azure import wire
-from tenure.adapters.azure.entry import Kept, Letter, read_letter, read_life
+from tenure.adapters.azure.entry import BRIEF, Kept, Letter, read_letter, read_life
 from tenure.adapters.azure.naming import POISON, queue_name
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import EQ, IS_NOT, NE
@@ -72,7 +72,7 @@ def _browsed(store: Store, queue: str, place: int, kept: Kept | None, letter: Le
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """How much lies in each of `queues`; None: in every queue where something does."""
-    lives = await store.lives(NE("State", "cancelled"))
+    lives = await store.lives(NE("State", "cancelled"), only=BRIEF)
     if queues is None:
         every = sorted({kept.life.queue for kept in lives} | set(await _listed(store)))
         depths = await asyncio.gather(*(_depth(store, queue, lives) for queue in every))

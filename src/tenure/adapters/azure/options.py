@@ -57,6 +57,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     queue_endpoint: str
     table_endpoint: str
     blob_endpoint: str
+    #: Why the connection string of the environment is of no use here, if there is one.
+    doubt: str = ""
     #: Whether what is missing is created.
     create: bool = False
     #: Before the name of every queue and of the table; for several programs in one account.
@@ -97,14 +99,21 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
     if not _ACCOUNT.match(account):
         msg = f"{url!r} names no storage account ({account!r}); write azure://account (3 to 24 of a-z and 0-9)"
         raise BadURL(msg)
+    if parts.path.strip("/"):
+        msg = f"{url!r}: a queue belongs to its task, not to the URL; write azure://{account}. Nothing was opened"
+        raise BadURL(msg)
+    doubt = ""
     if told.get("AccountName", account) != account:
-        told = {}  # it is of another account
+        told, doubt = {}, f"{CONNECTION_STRING} is of another account, and not used"
+    elif environment.get(CONNECTION_STRING) and not told.keys() & {"AccountKey", "SharedAccessSignature"}:
+        doubt = f"{CONNECTION_STRING} has neither AccountKey nor SharedAccessSignature"
     suffix = told.get("EndpointSuffix", "core.windows.net")
     scheme = told.get("DefaultEndpointsProtocol", "https")
     fields: dict[str, Any] = {
         "account": account,
         "key": told.get("AccountKey"),
         "sas": told.get("SharedAccessSignature"),
+        "doubt": doubt,
     }
     for kind in ("queue", "table", "blob"):
         usual = f"{scheme}://{account}.{kind}.{suffix}"

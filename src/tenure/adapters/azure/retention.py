@@ -5,10 +5,11 @@ old it is; but what seems to wait, and whose queue is empty, was taken by somebo
 `AzureJournal.prune`.
 """
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from tenure.adapters.azure import uniqueness
-from tenure.adapters.azure.entry import letter_key, read_letter, read_life
+from tenure.adapters.azure.entry import BRIEF, letter_key, read_letter, read_life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import EQ, IS, IS_NOT, LT, NE
@@ -16,30 +17,57 @@ from tenure.errors import StoreMissing
 from tenure.message import MessageState
 
 _WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
+#: So many are deleted before more is read.
+_AT_ONCE = 1000
 
 
 async def forget_finished(store: Store) -> None:
     """Drop what finished before the time that is kept."""
-    before = store.clock.wall() - store.options.keep_seconds
+    # By the account's time: what a machine whose clock is wrong takes for old would be run again.
+    before = store.timeline.wall() - store.options.keep_seconds
+    rows = store.rows
     for part in store.parts:
-        old = await store.rows.scan(part, "s:", IS("IsEnded") & LT("SentAt", before))
-        claims = await store.rows.scan(f"k{part}", "k:", NE("State", "running") & LT("At", before))
-        cancelled = []
-        for row in await store.rows.scan(part, "m:", EQ("State", "cancelled")):
-            life = read_life(row).life
-            if (life.finished_at or 0.0) < before:
-                cancelled += [row, Row(part, letter_key(life.id), {})]
+        await drop(store, rows.between(part, "s:", "s;", IS("IsEnded") & LT("SentAt", before)))
+        await drop(store, rows.between(f"k{part}", "k:", "k;", NE("State", "running") & LT("At", before)))
+        await drop(store, _cancelled(store, part, before))
         words = await uniqueness.forgettable(store, part, before)
-        gone = [*old, *claims, *cancelled, *words, *await _taken(store, part, before)]
-        await store.rows.commit([[Change("delete", row)] for row in gone])
+        gone = [*words, *await _taken(store, part, before)]
+        await rows.commit([[Change("delete", row)] for row in gone])
+
+
+async def drop(store: Store, rows: AsyncIterator[Row]) -> int:
+    """Delete rows while they are read, each as it was read: there may be millions. How many."""
+    gone, some = 0, list[Row]()
+    async for row in rows:
+        some.append(row)
+        if len(some) >= _AT_ONCE:
+            gone += await _drop(store, some)
+            some = []
+    return gone + await _drop(store, some)
+
+
+async def _drop(store: Store, rows: list[Row]) -> int:
+    told = await store.rows.commit([[Change("delete", row)] for row in rows])
+    return sum(one is not None for one in told)
+
+
+async def _cancelled(store: Store, part: str, before: float) -> AsyncIterator[Row]:
+    async for row in store.rows.between(part, "m:", "m;", EQ("State", "cancelled")):
+        life = read_life(row).life
+        if (life.finished_at or 0.0) < before:
+            yield row
+            yield Row(part, letter_key(life.id), {})
 
 
 async def _taken(store: Store, part: str, before: float) -> list[Row]:
-    """Rows of messages that old workers received and deleted: they were to be in a queue in which there is nothing."""
-    letters = await store.rows.scan(part, "s:", IS_NOT("IsEnded") & IS("IsPut") & LT("SentAt", before))
+    """Rows of messages that old workers received and deleted: they were to be in a queue in which there is nothing.
+
+    Likewise letters that were never put into their queue: their sender was told that it failed.
+    """
+    letters = await store.rows.scan(part, "s:", IS_NOT("IsEnded") & LT("SentAt", before))
     sent = {letter.id: (letter.queue, row) for row in letters for letter in [read_letter(row)]}
     found: list[tuple[str, Row]] = []
-    for row in await store.rows.scan(part, "m:", NE("State", "cancelled")):
+    for row in await store.rows.scan(part, "m:", NE("State", "cancelled"), only=BRIEF):
         life = read_life(row).life
         letter = sent.pop(life.id, None)
         is_old = letter is not None or (life.is_foreign and (life.sent_at or before) < before)

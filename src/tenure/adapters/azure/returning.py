@@ -13,7 +13,7 @@ from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.settling import waiting
 from tenure.adapters.azure.store import COMMON, Store
-from tenure.adapters.azure.where import EQ, IS
+from tenure.adapters.azure.where import EQ, IS, LT
 from tenure.broker import SweepRequest, Swept
 from tenure.envelope import decode
 from tenure.errors import BodyUndecodable
@@ -25,20 +25,24 @@ from tenure.verdict import Reason
 async def sweep(store: Store, request: SweepRequest) -> Swept:
     """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
     now = store.timeline.now()
+    # Only what there is something to do about: of thousands of leases hardly one.
     row, found = await asyncio.gather(
-        store.rows.get(COMMON, "swept"), store.lives(EQ("State", "leased") | IS("IsUnput"))
+        store.rows.get(COMMON, "swept"), store.lives((EQ("State", "leased") & LT("Deadline", now)) | IS("IsUnput"))
     )
-    last = None if row is None else float(row.fields["At"])
-    fields = {"At": now}
-    swept = Row(COMMON, "swept", fields, "" if row is None else row.etag)
-    await store.rows.commit_one(Change("insert" if row is None else "replace", swept))
-    leased = [kept for kept in found if kept.life.state is MessageState.LEASED]
-    if leased and (last is None or now - last > 2 * request.interval_seconds):
-        await _grant_grace(store, leased, now)
-        return Swept(grace=True)
+    swept = Row(COMMON, "swept", {"At": now}, "" if row is None else row.etag)
+    note = Change("insert" if row is None else "replace", swept)
+    if row is None or now - float(row.fields["At"]) > 2 * request.interval_seconds:
+        leased = await store.lives(EQ("State", "leased"))
+        if leased:
+            # Noted only then: another sweep that saw the note would take what has no fresh window yet.
+            await _grant_grace(store, leased, now)
+            await store.rows.commit_one(note)
+            return Swept(grace=True)
+    await store.rows.commit_one(note)
     await _finish(store, [kept for kept in found if kept.life.is_unput])
-    adopted = await _adopt(store, leased, now + request.lease_seconds)
-    overdue = [kept for kept in leased if kept.life.deadline is not None and kept.life.deadline < now]
+    late = [kept for kept in found if kept.life.state is MessageState.LEASED]
+    adopted = await _adopt(store, late, now + request.lease_seconds)
+    overdue = [kept for kept in late if kept.life.deadline is not None and kept.life.deadline < now]
     overdue.sort(key=lambda kept: (kept.life.deadline, kept.life.place))
     returned, dead = await _return_overdue(store, overdue[: request.limit], request)
     return Swept(returned=tuple(returned), dead=tuple(dead), adopted=tuple(sorted(adopted)))
@@ -115,12 +119,19 @@ async def _tell(store: Store, old: Life, new: Kept) -> None:
 
 async def _finish(store: Store, unput: list[Kept]) -> None:
     """What somebody who died left half done."""
+    young = store.timeline.wall() - _YOUNG_SECONDS
     for kept in unput:
+        if young < (kept.life.finished_at or 0.0) < young + _YOUNG_SECONDS:
+            continue  # whoever gave it up is perhaps about to do so itself
         raw = await store.envelope(kept)
         if kept.life.state is MessageState.DEAD:
             await ghosts.bury(store, kept, raw)
         elif kept.life.state is not MessageState.LEASED:
             await put_again(store, kept, raw)
+
+
+#: So long somebody is given to bring a dead letter to the poison queue.
+_YOUNG_SECONDS = 2.0
 
 
 async def put_again(store: Store, kept: Kept, raw: bytes) -> None:

@@ -2,13 +2,16 @@
 
 Nothing in an account proves that a process has ended, so a worker says every five seconds that it is there; of whom
 nothing was heard for 15 seconds is given up. So is, after half of that, one whose name a new boot has. If nobody looked
-for a while, nobody is blamed for silence before all could be heard again.
+for a while, nobody is blamed for silence before all could be heard again. One worker looks for all of them: if each
+read the word of everybody, that alone would be too much for the table where there are a hundred.
 
     common  o:<owner>   an owner, and when it was last heard
             b:<owner>   it was retired, for ever
-            o!looked    when somebody last looked for the dead; beside the owners, to be read with them
+            o!looked    when somebody last looked for the dead, and which worker; read together with the owners
 """
 
+import os
+import random
 from typing import Any
 
 import msgspec
@@ -55,6 +58,8 @@ class AzureRoster:
         self._store = store
         #: When each owner of ours last said that it is there.
         self._said: dict[str, float] = {}
+        #: Who we are among those who look for the dead.
+        self._token = os.urandom(8).hex()
 
     async def join(self, owner: Owner) -> None:
         """Put an owner on the roster. One that was retired stays off it; its next `lease` says so."""
@@ -87,18 +92,18 @@ class AzureRoster:
 
     async def alive(self) -> list[Owner]:
         """Everybody who neither left nor fell silent."""
-        rows, since = await self._look()
-        return [_decode(row.fields["Owner"]) for row in rows if self._proof(row, since) is None]
+        rows, now, since = await self._look()
+        return [_decode(row.fields["Owner"]) for row in rows if _proof(row, now, since) is None]
 
     async def dead(self) -> list[DeadOwner]:
         """Everybody who left, was replaced by a new boot, or fell silent. Asked far more often than that can change."""
         now = self._store.timeline.now()
-        if now < self._store.shared.no_dead_until:
+        if now < self._store.shared.no_dead_until or await self._is_looked_after(now):
             return []
-        rows, since = await self._look()
+        rows, now, since = await self._look(is_worker=bool(self._said))
         found = []
         for row in rows:
-            proof = self._proof(row, since)
+            proof = _proof(row, now, since)
             if proof is not None:
                 left = bool(row.fields.get("Left"))
                 if proof == _SILENT and not row.fields.get("Silent"):
@@ -110,8 +115,23 @@ class AzureRoster:
             self._store.shared.no_dead_until = now + _LOOK_SECONDS
         return found
 
-    async def _look(self) -> tuple[list[Row], float]:
-        """Who is on the roster, and since when a silence counts: not from before a time in which nobody looked."""
+    async def _is_looked_after(self, now: float) -> bool:
+        """Whether another worker looked a moment ago, and does what is to be done. Who is no worker looks itself."""
+        looked = await self._store.rows.get(COMMON, LOOKED) if self._said else None
+        if looked is None or looked.fields.get("By") in (None, self._token):
+            return False
+        until = float(looked.fields["ByAt"]) + _LOOK_SECONDS
+        if now >= until:
+            return False
+        # A little later than the other, who so goes on to be the one.
+        self._store.shared.no_dead_until = until + random.uniform(0.0, 1.0)  # noqa: S311 - only to spread
+        return True
+
+    async def _look(self, *, is_worker: bool = False) -> tuple[list[Row], float, float]:
+        """Who is on the roster, as of when, and since when a silence counts: not from before a time without a look.
+
+        As of when it was asked: an answer that comes late makes nobody silent.
+        """
         store, now = self._store, self._store.timeline.now()
         rows = await store.rows.scan(COMMON, "o")
         looked = next((row for row in rows if row.key == LOOKED), None)
@@ -120,29 +140,30 @@ class AzureRoster:
         if last is None or now - last > _GAP_SECONDS:
             since = now
         if last is None or now - last > 1.0:
-            fields: dict[str, Any] = {"At": now, "Since": since}
+            fields: dict[str, Any] = {} if looked is None else dict(looked.fields)
+            fields |= {"At": now, "Since": since}
+            if is_worker:
+                fields |= {"By": self._token, "ByAt": now}
             row = Row(COMMON, LOOKED, fields, "" if looked is None else looked.etag)
             await store.rows.commit_one(Change("insert" if looked is None else "replace", row))
-        return [row for row in rows if row.key != LOOKED], since
-
-    def _proof(self, row: Row, since: float) -> str | None:
-        """Why it is dead. None: it is not known to be."""
-        fields = row.fields
-        if fields.get("Left"):
-            return "it said goodbye"
-        heard = float(fields["Heard"])
-        silence = self._store.timeline.now() - max(heard, since)
-        if silence > _REPLACED_SECONDS and is_replaced(row):
-            return "nothing is heard of it, and a new boot under its name is here"
-        if silence > PRESENCE_SECONDS:
-            return _SILENT
-        return None
+        return [row for row in rows if row.key != LOOKED], now, since
 
     def _row(self, owner: Owner) -> Row:
         now = self._store.timeline.now()
         self._said[owner.id] = now
         fields = {"Id": owner.id, "Name": owner.name, "Owner": _encode(owner), "Heard": now, "Joined": now}
         return Row(COMMON, f"o:{row_id(owner.id)}", fields)
+
+
+def _proof(row: Row, now: float, since: float) -> str | None:
+    """Why it is dead. None: it is not known to be."""
+    fields = row.fields
+    if fields.get("Left"):
+        return "it said goodbye"
+    silence = now - max(float(fields["Heard"]), since)
+    if silence > _REPLACED_SECONDS and is_replaced(row):
+        return "nothing is heard of it, and a new boot under its name is here"
+    return _SILENT if silence > PRESENCE_SECONDS else None
 
 
 def is_replaced(row: Row) -> bool:

@@ -23,6 +23,9 @@ from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.verdict import Reason
 
+#: Of an id, a task or a key: each must fit into a field, and into a query.
+_LONGEST_NAME = 4_000
+
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     """Store what is new. Returns when everything that was taken is in its queue."""
@@ -154,6 +157,10 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
 def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
     """Why it cannot be stored. None: it can."""
     queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
+    if max(len(message.id), len(message.task), len(Scope.of(message).key)) > _LONGEST_NAME:
+        what = f"its id, its task or its key has more than {_LONGEST_NAME} characters"
+        text = f"message {message.id[:100]} was not stored: {what}"
+        return Reason("name_too_long", text)
     unfit = wire.refusal(message) if store.options.wire == wire.PLAIN else ""
     if unfit:
         text = f"message {message.id} was not stored in the form wire=plain: {unfit}"
@@ -165,6 +172,6 @@ def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
 def _too_large(message: Message, size: int) -> Reason:
     text = (
         f"message {message.id} was not stored: it takes {size} bytes and the broker takes {TRAITS.body_limit}; "
-        "put large data elsewhere and send where it is"
+        "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
     )
     return Reason("body_too_large", text)

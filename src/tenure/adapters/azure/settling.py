@@ -40,7 +40,7 @@ _FIRST_PAUSE = 0.1
 async def settle(
     store: Store,
     batch: Sequence[W],
-    change: Callable[[Life, W], Kept | None],
+    change: Callable[[Kept, W], Kept | None],
     after: Callable[[Life, Kept | None, W], Awaitable[Settlement]],
 ) -> list[Settlement]:
     """Change each life that is lent under its lease; tell the queue of those that were changed.
@@ -54,7 +54,7 @@ async def settle(
 async def _settle(
     store: Store,
     batch: Sequence[W],
-    change: Callable[[Life, W], Kept | None],
+    change: Callable[[Kept, W], Kept | None],
     after: Callable[[Life, Kept | None, W], Awaitable[Settlement]],
 ) -> list[Settlement]:
     answers: list[Settlement | None] = [None] * len(batch)
@@ -69,7 +69,7 @@ async def _settle(
             if kept is None:
                 answers[number] = Settlement(_refusal(store, batch[number].lease.id))
             else:
-                asked.append((number, kept, change(kept.life, batch[number])))
+                asked.append((number, kept, change(kept, batch[number])))
         groups = [await _group(store, kept, new, attempt, batch[number]) for number, kept, new in asked]
         told = await store.rows.commit(groups)
         open_ = []
@@ -130,7 +130,7 @@ async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
     async def after(old: Life, _new: Kept | None, _word: Ack) -> Settlement:
         return await delete(store, old)
 
-    return await settle(store, batch, lambda _life, _word: None, after)
+    return await settle(store, batch, lambda _kept, _word: None, after)
 
 
 async def delete(store: Store, life: Life) -> Settlement:
@@ -147,6 +147,9 @@ async def delete(store: Store, life: Life) -> Settlement:
             # the ledger knows that it is done.
             outcome = Outcome.ALREADY_GONE if unanswered else Outcome.UNKNOWN
             return Settlement(outcome, attempt, store.clock.monotonic() - before)
+        except StoreMissing:
+            # Somebody removed the queue, and the message with it.
+            return Settlement(Outcome.ALREADY_GONE, attempt, store.clock.monotonic() - before)
         except BrokerUnavailable as error:
             unanswered = unanswered or error.outcome_unknown
             if attempt < _DELETES:
@@ -162,12 +165,12 @@ async def delete(store: Store, life: Life) -> Settlement:
 async def nack(store: Store, batch: Sequence[Nack]) -> list[Settlement]:
     """Failed: an attempt is counted, and it comes back after its delay."""
 
-    def change(life: Life, word: Nack) -> Kept:
-        new = waiting(store, life, word.delay_seconds)
+    def change(kept: Kept, word: Nack) -> Kept:
+        new = waiting(store, kept.life, word.delay_seconds)
         new.attempts += 1
         new.reason = word.reason
-        new.tell(Ending(store.clock.wall(), "failed", life.owner, word.reason))
-        return _kept(store, new)
+        new.tell(Ending(store.clock.wall(), "failed", kept.life.owner, word.reason))
+        return _with(kept, new)
 
     return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
 
@@ -175,12 +178,12 @@ async def nack(store: Store, batch: Sequence[Nack]) -> list[Settlement]:
 async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Settlement]:
     """Not run: nothing is counted, and it comes back after its delay. A reason is kept."""
 
-    def change(life: Life, word: GiveBack) -> Kept:
-        new = waiting(store, life, word.delay_seconds)
+    def change(kept: Kept, word: GiveBack) -> Kept:
+        new = waiting(store, kept.life, word.delay_seconds)
         if word.reason is not None:
             new.reason = word.reason
-            new.tell(Ending(store.clock.wall(), "given_back", life.owner, word.reason))
-        return _kept(store, new)
+            new.tell(Ending(store.clock.wall(), "given_back", kept.life.owner, word.reason))
+        return _with(kept, new)
 
     return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
 
@@ -198,10 +201,9 @@ def waiting(store: Store, life: Life, delay_seconds: float = 0.0) -> Life:
     )
 
 
-def _kept(store: Store, life: Life) -> Kept:
-    """With the version, and the large parts, of what was read."""
-    old = store.shared.recall(life.id) or Kept(life)
-    return Kept(life, old.etag, old.envelope, old.checkpoint)
+def _with(read: Kept, life: Life) -> Kept:
+    """With the version, and the large parts, of what was read: what is remembered may be another's by now."""
+    return Kept(life, read.etag, read.envelope, read.checkpoint)
 
 
 async def _show(store: Store, kept: Kept | None, delay_seconds: float) -> Settlement:
@@ -221,6 +223,9 @@ async def show(store: Store, kept: Kept, delay_seconds: float = 0.0) -> None:
     except BrokerUnavailable as error:
         logger.info("%s waits again, but is shown only when its lease ends: %s", life.id, error)
         return
+    except StoreMissing as error:
+        logger.warning("%s waits in the table, but somebody removed its queue: %s", life.id, error)
+        return
     # Only here, not in the table: whoever does not know it receives the message as usual.
     life.receipt = receipt
     store.shared.remember(kept)
@@ -234,12 +239,12 @@ async def show(store: Store, kept: Kept, delay_seconds: float = 0.0) -> None:
 async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlement]:
     """Given up: its bytes go to the poison queue, and stay in the table, from where it can be redriven."""
 
-    def change(life: Life, word: DeadLetter) -> Kept:
-        kept = _kept(store, dead(store, life, word.counted))
-        kept.envelope = word.lease.envelope
-        kept.life.reason = word.reason
-        kept.life.tell(Ending(store.clock.wall(), "dead", life.owner, word.reason))
-        return kept
+    def change(kept: Kept, word: DeadLetter) -> Kept:
+        new = _with(kept, dead(store, kept.life, word.counted))
+        new.envelope = word.lease.envelope
+        new.life.reason = word.reason
+        new.life.tell(Ending(store.clock.wall(), "dead", kept.life.owner, word.reason))
+        return new
 
     async def after(old: Life, new: Kept | None, word: DeadLetter) -> Settlement:
         if new is not None:
@@ -255,7 +260,7 @@ def dead(store: Store, life: Life, counted: bool = False) -> Life:  # noqa: FBT0
         waiting(store, life),
         state=MessageState.DEAD,
         attempts=life.attempts + counted,
-        finished_at=store.clock.wall(),
+        finished_at=store.timeline.wall(),
         is_unput=True,
     )
 

@@ -6,6 +6,7 @@ process holds is remembered with its version, so that the usual path reads nothi
 """
 
 import asyncio
+import math
 import threading
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -37,8 +38,11 @@ MakeTable = Callable[[Any], Table]
 COMMON = "common"
 #: So many lives are remembered; what is forgotten is read again.
 _REMEMBERED = 10_000
+#: So many messages that were returned to a queue; of a queue that nobody here serves nobody takes them away.
+_RETURNED = 1_000
 #: The first pause between two looks at an empty queue.
 FIRST_PAUSE = 0.05
+_SECOND, _HAIR = 1.0, 1e-6
 #: So many calls about single messages are under way at once.
 _AT_ONCE = 24
 
@@ -55,7 +59,7 @@ class Shared:
         #: The messages that a word is being said about, and what is done when it is.
         self._spoken_of: dict[str, Future[None]] = {}
         #: What was returned to a queue by us, oldest first: it is lent again before the backlog.
-        self.returned: defaultdict[str, deque[str]] = defaultdict(deque)
+        self.returned: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_RETURNED))
         #: On the account's time line: until then nobody need look for the dead.
         self.no_dead_until = 0.0
         #: How often something came into a queue by us.
@@ -163,6 +167,7 @@ class Store:
         #: How long the next pause between two looks at these queues is, and what had stirred at the last one.
         self.pauses: dict[frozenset[str], tuple[float, int]] = {}
         self._known: set[str] = set()
+        self._timers: set[tuple[str, float]] = set()
 
     def twin(self) -> "Store":
         """The same account for another loop."""
@@ -279,10 +284,19 @@ class Store:
 
     def stir(self, queue: str, seconds: float = 0.0) -> None:
         """Wake whoever waits in this process when something is due. The timer goes with the loop: only a wake-up."""
-        if seconds > 0:
-            asyncio.get_running_loop().call_later(seconds, self.shared.stir, queue)
-        else:
+        if seconds <= 0:
             self.shared.stir(queue)
+            return
+        # One timer for all that is due in the same second: a sender may delay millions of messages.
+        loop = asyncio.get_running_loop()
+        due = math.ceil(loop.time() + seconds - _HAIR) if seconds > _SECOND else loop.time() + seconds
+        if (queue, due) not in self._timers:
+            self._timers.add((queue, due))
+            loop.call_at(due, self._stir_at, queue, due)
+
+    def _stir_at(self, queue: str, due: float) -> None:
+        self._timers.discard((queue, due))
+        self.shared.stir(queue)
 
     def look_soon(self) -> None:
         """Begin with short pauses again."""
@@ -355,7 +369,7 @@ class Store:
             kept.etag = rows[0].etag
             self.shared.remember(kept)
 
-    async def lives(self, where: Where) -> list[Kept]:
-        """Every life of which `where` is true."""
-        found = await asyncio.gather(*(self.rows.scan(part, "m:", where) for part in self.parts))
+    async def lives(self, where: Where, *, only: Sequence[str] | None = None) -> list[Kept]:
+        """Every life of which `where` is true; perhaps without the large parts (`BRIEF`), and then only to look at."""
+        found = await asyncio.gather(*(self.rows.scan(part, "m:", where, only=only) for part in self.parts))
         return [read_life(row) for rows in found for row in rows]

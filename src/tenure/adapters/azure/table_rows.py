@@ -86,7 +86,14 @@ class TableRows:
         found = await self._get([self._place(part, key) for part, key in asked])
         return [None if text is None else _row(part, key, text) for (part, key), text in zip(asked, found, strict=True)]
 
-    async def scan(self, part: str, prefix: str, where: Where | None = None) -> list[Row]:
+    async def scan(
+        self,
+        part: str,
+        prefix: str,
+        where: Where | None = None,
+        *,
+        only: Sequence[str] | None = None,  # noqa: ARG002 - a row is one text
+    ) -> list[Row]:
         """Rows of one part whose key begins with `prefix`, by key."""
         high = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         return [row async for row in self.between(part, prefix, high, where)]

@@ -32,10 +32,12 @@ async def _touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
     told = await store.each([partial(_renew, store, kept, lease) for kept, lease in zip(found, leases, strict=True)])
     answers: list[Lease] = list(leases)
     states: dict[int, LeaseState] = {}
+    failures: list[BaseException] = []
     for number, told_of in enumerate(told):
         if isinstance(told_of, BaseException):
-            raise told_of
-        states[number] = told_of
+            failures.append(told_of)
+        # Whose the message is, its life says, whatever the queue does: it is held on to, and shown too soon perhaps.
+        states[number] = LeaseState.UNCERTAIN if isinstance(told_of, BaseException) else told_of
     open_ = [number for number, kept in enumerate(found) if kept is not None]
     for _ in range(TRIES):
         if not open_:
@@ -52,12 +54,20 @@ async def _touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
                 kept.life.receipt, kept.life.message_id = renewed.life.receipt, renewed.life.message_id
             found[number] = kept
         open_ = [number for number in refused if found[number] is not None]
+    _tell(failures, len(leases))
     for number, lease in enumerate(leases):
         until = before + clamped_lease(lease.seconds)
         is_lost = states[number] is LeaseState.LOST
         deadline = lease.deadline if is_lost else max(lease.deadline, until)
         answers[number] = msgspec.structs.replace(lease, state=states[number], deadline=deadline)
     return answers
+
+
+def _tell(failures: Sequence[BaseException], asked: int) -> None:
+    """If the queue takes no touch at all it is away, and that must be told; so must what does not pass by itself."""
+    for failure in failures:
+        if len(failures) == asked or not isinstance(failure, BrokerUnavailable):
+            raise failure
 
 
 async def _renew(store: Store, kept: Kept | None, lease: Lease) -> LeaseState:

@@ -126,7 +126,7 @@ def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Ent
 def _too_large(message: Message, size: int, limit: int) -> Reason:
     text = (
         f"message {message.id} was not stored: it takes {size} bytes and the broker takes {limit}; "
-        "put large data elsewhere and send where it is"
+        "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
     )
     return Reason("body_too_large", text)
 

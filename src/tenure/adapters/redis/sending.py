@@ -135,7 +135,7 @@ def too_large(size: int, limit: int) -> Reason:
     return Reason(
         "body_too_large",
         f"the message takes {size} bytes and this broker takes {limit}; it was not stored. "
-        "Keep large data elsewhere and send a reference to it",
+        "Give the app a claim check (claim_check=…), or keep large data elsewhere and send a reference to it",
     )
 
 

@@ -13,6 +13,8 @@ def document(found: Found) -> dict[str, object]:
     shown: dict[str, object] = msgspec.to_builtins(record)
     shown["result"] = None if record.result is None else msgspec.Raw(record.result or b"null")
     del shown["envelope"]
+    if not found.is_counted:
+        shown["counters"] = None
     shown["body"] = shown["raw"] = None
     shown["message"] = found.message
     if raw is not None:

@@ -6,7 +6,7 @@ from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.show.life import Step, life
 from tenure.errors import BodyUndecodable, MessageNotFound
-from tenure.message import Message
+from tenure.message import Message, MessageState
 from tenure.notice import Pause
 from tenure.record import Record
 
@@ -26,6 +26,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: str = ""
     #: Set: nothing of its queue is leased for now.
     pause: Pause | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the counters are known: what is completed was delivered once at least, and some brokers forget it."""
+        return self.record.state is not MessageState.COMPLETED or self.record.counters.deliveries > 0
 
 
 async def fetch(app: Tenure, id: str) -> Found:

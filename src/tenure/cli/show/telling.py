@@ -79,6 +79,8 @@ def _about(found: Found) -> dict[str, str]:
     about["counters"] = (
         f"delivered {counters.deliveries}×, failed {counters.attempts}×, crashed {counters.crashes}×, "
         f"lost {counters.lost}×"
+        if found.is_counted
+        else "not kept once a message is completed"
     )
     return {name: value for name, value in about.items() if value is not None}
 

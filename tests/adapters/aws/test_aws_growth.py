@@ -1,0 +1,254 @@
+"""What must not grow: rows, memory, and calls with the number of workers and messages."""
+
+import asyncio
+import collections
+import os
+from collections.abc import Sequence
+
+import pytest
+from tests.conformance.aws_harness import SqsHarness
+
+from tenure.adapters import aws
+from tenure.adapters.aws.desk import Desk, entry_place
+from tenure.adapters.aws.journal import AwsJournal
+from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.table import Write
+from tenure.broker import SweepRequest
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal
+from tenure.event import Event, EventKind
+from tenure.lease import LeaseRequest, LeaseState
+from tenure.message import Outgoing
+from tenure.owner import Owner
+from tenure.settlement import Ack
+
+
+@pytest.fixture
+def house() -> SqsHarness:
+    return SqsHarness()
+
+
+def _store(house: SqsHarness) -> Store:
+    return house._store
+
+
+def _owner(number: int) -> Owner:
+    return Owner(
+        name=f"w{number}", nonce="0", host="h", pid=number + 1, boot_id="b", started_at=1.0, queues=(), concurrency=1,
+        tasks=(),
+    )  # fmt: skip
+
+
+async def test_boots_that_are_over_are_not_read_by_every_look_at_the_roster(house: SqsHarness) -> None:
+    async with house:
+        roster = house.state.roster
+        for number in range(30):
+            await roster.join(_owner(number))
+            await roster.leave(_owner(number))
+            await house.broker.retire(_owner(number).id, crashed=False)
+        await roster.join(_owner(99))
+        assert [owner.name for owner in await roster.alive()] == ["w99"]
+        assert len(await _store(house).table.page("roster", limit=1000)) == 1
+        for number in range(30):
+            assert await _store(house).roster.banned([_owner(number).id])
+
+
+async def test_many_workers_share_the_looking_for_the_dead(house: SqsHarness) -> None:
+    async with house:
+        roster, table = house.state.roster, _store(house).table
+        for number in range(50):
+            await roster.join(_owner(number))
+        looks = 0
+        page = table.page
+
+        async def counted(part: str, **words: object) -> object:
+            nonlocal looks
+            looks += part == "roster"
+            return await page(part, **words)  # type: ignore[arg-type]
+
+        table.page = counted  # type: ignore[method-assign, assignment]
+        for _ in range(20):
+            await roster.dead()
+            await asyncio.sleep(1.0)
+        assert 3 <= looks <= 5, "a fifth of them: the other 49 look too"
+
+
+async def test_a_lost_lease_is_not_remembered(house: SqsHarness) -> None:
+    async with house:
+        store = _store(house)
+        for _ in range(3):
+            await house.put()
+        lost = await house.lease(owner="one/1", want=2)
+        kept = await house.lease(owner="two/1", want=1)
+        await house.broker.retire("one/1", crashed=True)
+        touched = await house.broker.touch(lost)
+        assert [lease.state for lease in touched] == [LeaseState.LOST] * 2
+        assert list(store.lent._held) == [kept[0].id]
+        assert list(store.lent._batches) == [("two/1", store.lent._held[kept[0].id].batch)]
+
+
+async def test_what_is_lent_to_the_same_worker_again_is_remembered_once(house: SqsHarness) -> None:
+    async with house:
+        store = _store(house)
+        await house.put()
+        for _ in range(3):
+            (lease,) = await house.lease(owner="one/1")
+            await house.broker.sweep(SweepRequest(interval_seconds=1000.0))
+            await asyncio.sleep(lease.seconds + 1)
+            await house.broker.sweep(SweepRequest(interval_seconds=1000.0, max_attempts=9))
+        (lease,) = await house.lease(owner="one/1")
+        assert len(store.lent._batches) == 1
+        await house.broker.ack([Ack(lease)])
+        assert not store.lent._batches
+        assert not await store.table.page("o#one/1")
+
+
+async def test_a_run_whose_claim_was_lost_is_not_remembered(house: SqsHarness) -> None:
+    async with house:
+        message = await house.put()
+        (lease,) = await house.lease(owner="one/1")
+        request = ClaimRequest(Scope.of(message), message.id, "one/1", lease.seconds, "")
+        (answer,) = await house.state.ledger.claim([request])
+        assert isinstance(answer, Fresh)
+        await house.broker.retire("one/1", crashed=True)
+        assert await house.state.ledger.seal([Seal(answer.token, b"1", ())]) == [False]
+        assert not _store(house).lent._held
+
+
+async def test_the_lot_of_a_call_stays_until_the_last_of_its_messages_is_settled(house: SqsHarness) -> None:
+    async with house:
+        done = await house.put()
+        (lease,) = await house.lease(owner="one/1")
+        request = ClaimRequest(Scope.of(done), done.id, "one/1", lease.seconds, "")
+        (answer,) = await house.state.ledger.claim([request])
+        assert isinstance(answer, Fresh)
+        assert await house.state.ledger.seal([Seal(answer.token, b"1", ())]) == [True]
+        await house.broker.retire("one/1", crashed=True)  # before it could delete it
+        await house.put()
+        leases = await house.lease(owner="two/1", want=2)
+        assert len(leases) == 2
+        (sealed,) = [one for one in leases if one.id == done.id]
+        await house.broker.ack([Ack(sealed)])
+        assert len(await house.broker.held("two/1")) == 1
+
+
+async def test_a_run_may_hand_on_very_many_small_messages() -> None:
+    house = SqsHarness()
+    house.in_dynamo = True
+    async with house:
+        message = await house.put()
+        (lease,) = await house.lease(owner="one/1")
+        request = ClaimRequest(Scope.of(message), message.id, "one/1", lease.seconds, "")
+        (answer,) = await house.state.ledger.claim([request])
+        assert isinstance(answer, Fresh)
+        handoffs = tuple(Outgoing(house.message(headers={"why": "x" * 200})) for _ in range(1000))
+        assert await house.state.ledger.seal([Seal(answer.token, b"1", handoffs)]) == [True]
+        (row,) = await _store(house).table.get([entry_place(message.id)])
+        assert row is not None
+        assert len(row.text) < 400_000, "DynamoDB takes no more"
+        assert len((await house.state.ledger.claim([request]))[0].handoffs) == 1000  # type: ignore[union-attr]
+
+
+async def test_rows_of_messages_that_are_done_are_not_kept_in_memory(house: SqsHarness) -> None:
+    async with house:
+        message = await house.put()
+        (lease,) = await house.lease(owner="one/1")
+        request = ClaimRequest(Scope.of(message), message.id, "one/1", lease.seconds, "")
+        (answer,) = await house.state.ledger.claim([request])
+        assert isinstance(answer, Fresh)
+        await house.state.ledger.seal([Seal(answer.token, b"x" * 50_000, ())])
+        await house.broker.ack([Ack(lease)])
+        assert not _store(house).lent.wrote
+
+
+async def test_a_sweep_reads_no_message_whose_lease_cannot_have_ended(house: SqsHarness) -> None:
+    async with house:
+        await house.broker.sweep(SweepRequest(interval_seconds=house.sweep_interval_seconds))
+        await house.put_many(20)
+        for _ in range(2):
+            await house.lease(owner="one/1", want=10)
+        table = _store(house).table
+        read: list[str] = []
+        get = table.get
+
+        async def counted(places: list[object]) -> object:
+            read.extend(str(place) for place in places)
+            return await get(places)  # type: ignore[arg-type]
+
+        table.get = counted  # type: ignore[method-assign, assignment]
+        await asyncio.sleep(house.sweep_interval_seconds / 2)
+        await house.broker.sweep(SweepRequest(interval_seconds=house.sweep_interval_seconds))
+        assert not [place for place in read if "m#" in place]
+        table.get = get  # type: ignore[method-assign]
+        swept: list[str] = []
+        for _ in range(30):
+            swept += (await house.broker.sweep(SweepRequest(interval_seconds=house.sweep_interval_seconds))).returned
+            await asyncio.sleep(house.sweep_interval_seconds / 2)
+        assert len(swept) == 20
+
+
+async def test_holders_of_nothing_who_are_not_heard_any_more_are_not_asked_for_ever(house: SqsHarness) -> None:
+    async with house:
+        for number in range(5):
+            await house.put()
+            (lease,) = await house.lease(owner=f"passing-{number}/1")
+            await house.broker.ack([Ack(lease)])
+        store = _store(house)
+        assert len(await store.table.page("holders")) == 5
+        await asyncio.sleep(2 * 86_400)
+        for _ in range(2):
+            await house.broker.sweep(SweepRequest(interval_seconds=house.sweep_interval_seconds))
+        assert len(await store.table.page("holders")) == 0
+        await house.put()
+        await house.lease(owner="passing-0/1")
+        assert len(await store.table.page("holders")) == 1
+
+
+@pytest.mark.real_time
+async def test_copies_that_nobody_takes_are_put_back_soon() -> None:
+    house = SqsHarness()
+    house.in_dynamo = True
+    broker, state = aws.connect(house._options)
+    other, _ = aws.connect(house._options)
+    await broker.open()
+    await state.open()
+    await other.open()
+    try:
+        await broker.wait(["mail"], 1.0)  # makes the queue
+        message = house.message(queue="mail")
+        await other.send([Outgoing(message)])
+        await broker.wait(["mail"], 5.0)  # and takes a copy, but leases nothing
+        async with asyncio.timeout(25):  # it was hidden for 45 s
+            await other.wait(["mail"], 20.0)
+        assert await other.lease(LeaseRequest("two/1", os.urandom(4).hex(), ("mail",), 1, 30.0))
+    finally:
+        await other.close()
+        await state.close()
+        await broker.close()
+        await house.clean_up()
+
+
+async def test_workers_that_tell_at_the_same_time_do_not_pay_for_refused_writes(house: SqsHarness) -> None:
+    async with house:
+        store = _store(house)
+        table, told = store.table, collections.Counter[bool]()
+        write = table.write
+
+        async def slow(batch: Sequence[Write]) -> list[bool]:
+            await asyncio.sleep(0.005)
+            done = await write(batch)
+            told.update(done)
+            return done
+
+        table.write = slow  # type: ignore[method-assign]
+        journals = [AwsJournal(Desk(table, house.clock, 1.0)) for _ in range(30)]
+
+        async def tell(journal: AwsJournal) -> None:
+            until = house.clock.monotonic() + 10
+            while house.clock.monotonic() < until:
+                await journal.append([Event(EventKind.COMPLETED, 1.0)])
+                await asyncio.sleep(0.02)
+
+        await asyncio.gather(*map(tell, journals))
+        events = await journals[0].read(limit=10_000)
+        assert [one.seq for one in events] == list(range(1, told[True] + 1))
+        assert told[False] < 4 * told[True], "it was twenty times as many"

@@ -1,0 +1,144 @@
+"""Two who act at the same time, and a call that fails between two others: who must win, and what must not be lost."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.adapters.azure.test_azure_faults import RECEIVE, TOUCH, ProxiedHarness, harness, queue_proxy, table_proxy
+
+from tenure.adapters import azure
+from tenure.broker import Broker, Swept
+from tenure.errors import BrokerUnavailable
+from tenure.lease import LeaseState
+from tenure.message import MessageState
+from tenure.settlement import GiveBack, Nack, Outcome
+from tenure.testing.harness import BROKEN, QUEUE
+
+__all__ = ["harness", "queue_proxy", "table_proxy"]
+
+OTHER = "other"
+
+
+async def _elsewhere(harness: ProxiedHarness) -> tuple[Broker, Any]:
+    """Another process."""
+    broker, _ = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
+    await broker.open()
+    return broker, broker._store
+
+
+async def test_what_was_learnt_of_a_new_holder_does_not_let_the_old_one_settle(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch reads one message anew; meanwhile somebody here reads that the other one has a new holder."""
+    first, second = harness.stranger(), harness.stranger()
+    await harness.put_many(2)
+    mine, other = await harness.lease_all(first)
+    broker, _ = await _elsewhere(harness)
+    store = harness._store
+    store.shared.forget(other.id)
+    real: Any = store.find
+
+    async def find(id: str) -> Any:
+        if id == other.id and not harness.__dict__.setdefault("done", False):
+            harness.__dict__["done"] = True
+            await broker.retire(first, crashed=False)
+            assert len(await broker.lease(harness.request(second, 2))) == 2
+            assert (await real(mine.id)).life.owner == second
+        return await real(id)
+
+    monkeypatch.setattr(store, "find", find)
+    told = await harness.broker.nack([Nack(mine, 0.0, BROKEN), Nack(other, 0.0, BROKEN)])
+    assert [one.outcome for one in told] == [Outcome.TAKEN_OVER, Outcome.TAKEN_OVER]
+    held = await broker.held(second)
+    assert {lease.id for lease in held} == {mine.id, other.id}
+    assert {lease.counters.attempts for lease in held} == {0}
+    await broker.close()
+
+
+async def test_a_sweep_beside_one_that_grants_grace_returns_nothing(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await harness.leased(harness.stranger())
+    await harness.advance(100.0, sweeping=False)
+    broker, _ = await _elsewhere(harness)
+    store = harness._store
+    real = store.save
+    swept: list[Swept] = []
+
+    async def save(lives: Any, act: str = "replace") -> Any:
+        if not swept:
+            swept.append(await broker.sweep(harness.sweep_request()))
+        return await real(lives, act)
+
+    monkeypatch.setattr(store, "save", save)
+    assert (await harness.sweep()).grace
+    assert swept[0].returned == ()
+    assert [one.id for one in await harness.broker.held(lease.owner)] == [lease.id]
+    await broker.close()
+
+
+async def test_what_one_queue_lent_is_not_forgotten_because_the_next_one_is_busy(harness: ProxiedHarness) -> None:
+    owner = await harness.owner()
+    sent = await harness.put_many(3)
+    await harness.put(queue=OTHER)
+    await harness.lease(owner, 1, queues=(OTHER,))  # it is there now, and empty
+    harness.queue.rule(lambda call: RECEIVE(call) and f"-{OTHER}/" in call.path, harness.queue.answer(503))
+    lent = set()
+    for _ in range(2):  # whichever comes first
+        request = harness.request(owner, 8, queues=(QUEUE, OTHER))
+        with pytest.raises(BrokerUnavailable) as caught:
+            await harness.broker.lease(request)
+        if caught.value.outcome_unknown:  # then whoever asked looks after it
+            lent |= {lease.id for lease in await harness.broker.held(owner.id, request.request_id)}
+    assert lent == {message.id for message in sent}
+
+
+async def test_a_touch_that_the_queue_does_not_take_spares_the_others_of_its_batch(harness: ProxiedHarness) -> None:
+    owner = await harness.owner()
+    await harness.put_many(3)
+    leases = await harness.lease_all(owner)
+    await harness.advance(harness.lease_seconds * 0.6)
+    harness.queue.rule(TOUCH, harness.queue.answer(503), times=1)
+    touched = await harness.broker.touch(leases)
+    assert sorted(lease.state for lease in touched) == [LeaseState.HELD, LeaseState.HELD, LeaseState.UNCERTAIN]
+    swept = await harness.advance(harness.lease_seconds * 0.6)
+    assert swept.returned == ()
+    assert len(await harness.broker.held(owner.id)) == 3
+
+
+async def test_leases_stand_while_only_the_queues_are_away(harness: ProxiedHarness) -> None:
+    """The table says whose a message is, and can be reached."""
+    owner = await harness.owner()
+    lease = await harness.leased(owner)
+    harness.queue.rule(TOUCH, harness.queue.answer(503))
+    for _ in range(5):
+        await harness.advance(harness.lease_seconds * 0.4)
+        await harness.state.roster.beat(owner)
+        with pytest.raises(BrokerUnavailable):
+            await harness.broker.touch([lease])
+    assert [one.id for one in await harness.broker.held(owner.id)] == [lease.id]
+    harness.queue.clear()
+    (settled,) = await harness.broker.give_back([GiveBack(lease)])
+    assert settled.outcome is Outcome.RETURNED
+    assert await harness.state_of(lease.id) is MessageState.READY
+
+
+async def test_a_slow_answer_about_who_is_there_kills_nobody(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = await harness.owner()
+    roster, rows = harness.state.roster, harness._store.rows
+    for _ in range(5):
+        await roster.beat(owner)
+        assert await roster.dead() == []
+        await asyncio.sleep(4.0)
+    real = rows.scan
+
+    async def scan(*words: Any) -> Any:
+        found = await real(*words)
+        await asyncio.sleep(14.0)
+        return found
+
+    monkeypatch.setattr(rows, "scan", scan)
+    assert await roster.dead() == []
+    assert await roster.alive() == [owner]

@@ -80,6 +80,22 @@ async def test_no_permission_is_told_with_the_roles_that_are_missing(proxy: Http
     await app.close()
 
 
+async def test_permission_that_goes_while_we_work_is_an_outage_and_ends_nobody(proxy: HttpProxy) -> None:
+    app = Tenure(shared_azure().url(f"t{os.urandom(6).hex()}", queue=proxy.port))
+
+    @app.task(queue="mail")
+    async def deliver() -> None: ...
+
+    await deliver.submit()
+    refusal = proxy.answer(403, x_ms_error_code="AuthenticationFailed")
+    proxy.rule(lambda call: "/messages" in call.path, refusal)
+    with pytest.raises(BrokerUnavailable, match="worked before"):
+        await deliver.submit()
+    proxy.clear()
+    await deliver.submit()
+    await app.close()
+
+
 async def test_a_missing_table_or_queue_is_created_only_when_asked() -> None:
     url = shared_azure().url(f"t{os.urandom(6).hex()}").replace("create=yes", "create=no")
     with pytest.raises(StoreMissing, match="create=yes"):

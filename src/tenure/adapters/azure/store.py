@@ -27,7 +27,7 @@ from tenure.adapters.azure.table_rows import Table, TableRows
 from tenure.adapters.azure.timeline import Timeline
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
-from tenure.errors import StoreMissing
+from tenure.errors import BrokerUnavailable, StoreMissing
 
 T = TypeVar("T")
 
@@ -64,6 +64,8 @@ class Shared:
         self.no_dead_until = 0.0
         #: How often something came into a queue by us.
         self.stirs = 0
+        #: What the account let us do before, by its name.
+        self.worked: set[str] = set()
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
 
     def remember(self, kept: Kept) -> None:
@@ -256,19 +258,27 @@ class Store:
     # --- calls ------------------------------------------------------------------------------------------
 
     async def call(self, what: str, act: Callable[[], Awaitable[T]]) -> T:
-        """What the service answers. Answers that are part of the game are raised as they are."""
+        """What the service answers. Answers that are part of the game are raised as they are.
+
+        What it let us do before and refuses now (a key was replaced, a role taken away, a token ran out) is an outage:
+        nobody must lose what was done because of it.
+        """
         if self._clients is not None and (pause := self._clients.busy_until - self.clock.monotonic()) > 0:
             await asyncio.sleep(pause)  # as it asked for
         self._busy += 1
         try:
-            if self.timeline.is_virtual:
-                return await act()
-            async with asyncio.timeout(2 * self.options.timeout_seconds):
-                return await act()
+            async with asyncio.timeout(None if self.timeline.is_virtual else 2 * self.options.timeout_seconds):
+                answer = await act()
         except (AzureError, TimeoutError, OSError) as error:
             if faults.is_an_answer(error) and not faults.is_missing(error):
                 raise
-            raise faults.translate(error, self.options.place, what) from error
+            said = faults.translate(error, self.options.place, what)
+            if isinstance(said, faults.LoginRefused) and what in self.shared.worked:
+                raise BrokerUnavailable(f"{said} (it worked before, and is tried again)") from error
+            raise said from error
+        else:
+            self.shared.worked.add(what)
+            return answer
         finally:
             self._busy -= 1
 

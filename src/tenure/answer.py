@@ -105,8 +105,8 @@ _NEVER_SENT = frozenset({
 })  # fmt: skip
 #: Nothing was sent this time.
 _NOT_REACHED = frozenset({
-    "EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "ServiceRequestTimeoutError",
-    "ConnectionRefusedError", "NewConnectionError", "ClientConnectorError", "gaierror",
+    "ConnectTimeoutError", "ProxyConnectionError", "ServiceRequestTimeoutError", "ConnectionRefusedError",
+    "NewConnectionError", "ClientConnectorError", "gaierror",
 })  # fmt: skip
 
 _SERVER_ERROR = 500
@@ -124,8 +124,10 @@ _BY_STATUS = {
 
 def read_answer(error: Exception) -> Answer:
     """What an exception of a client means. One that nobody knows can pass, and its request may have taken effect."""
-    # The Azure SDK says ServiceRequestError also of a line that broke before the answer came; what it caught tells.
-    caught = getattr(error, "inner_exception", None)
+    # The Azure SDK says ServiceRequestError, and aiobotocore EndpointConnectionError, also of a line that broke before
+    # the answer came; what they caught tells.
+    words = getattr(error, "kwargs", None)
+    caught = words.get("error") if isinstance(words, dict) else getattr(error, "inner_exception", None)
     names = {kind.__name__ for one in (error, caught) for kind in type(one).__mro__}
     return read_refusal(*_code_and_status(error), str(error), names)
 

@@ -7,9 +7,8 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 import importlib.util
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
@@ -17,6 +16,7 @@ from tenure.cloakroom import Cloakroom
 from tenure.clock import Clock
 from tenure.errors import BadURL, MissingExtra
 from tenure.state import State
+from tenure.table import GroupTable
 
 logger = logging.getLogger("tenure.assembly")
 
@@ -130,7 +130,7 @@ def safe_url(url: str) -> str:
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
 
 
-def _table(shown: str, url: str, clock: Clock) -> Any:
+def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]:
     """What makes the table of a broker that has its state kept elsewhere."""
     parts = urlsplit(url)
     match parts.scheme:

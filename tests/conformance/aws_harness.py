@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import boto3  # type: ignore[import-untyped]
@@ -15,12 +15,12 @@ from tenure.adapters.aws.desk import Change, Desk
 from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.aws.roster import MEMBER
 from tenure.adapters.aws.store import MakeTable
-from tenure.adapters.aws.table import Place
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
 from tenure.owner import Owner
 from tenure.state import State
+from tenure.table import Place
 from tenure.testing.harness import QUEUE, Fault, Harness
 
 #: What a new queue takes, or a little less: aiohttp warns of requests over a megabyte.
@@ -151,7 +151,7 @@ class RedisStateHarness(SqsHarness):
     def _make_table(self) -> MakeTable:
         url = f"{shared('valkey9').url}?prefix={self._name}"
         options = redis.read_options(url, urlsplit(url))
-        return cast("MakeTable", lambda _link: RedisTable(options, self.clock))
+        return lambda _link: RedisTable(options, self.clock)
 
 
 class LocalStateHarness(SqsHarness):
@@ -163,7 +163,7 @@ class LocalStateHarness(SqsHarness):
         self._folder = tempfile.mkdtemp(prefix="tenure-")
 
     def _make_table(self) -> MakeTable:
-        return cast("MakeTable", lambda _link: LocalTable(f"{self._folder}/state.db", self.clock))
+        return lambda _link: LocalTable(f"{self._folder}/state.db", self.clock)
 
     async def clean_up(self) -> None:
         """Remove the file too."""

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -112,7 +112,7 @@ class RedisStateHarness(AzureHarness):
     def _make_table(self) -> MakeTable:
         url = f"{shared('valkey9').url}?prefix={self._options.prefix}"
         options = redis.read_options(url, urlsplit(url))
-        return cast("MakeTable", lambda _store: RedisTable(options, self.clock))
+        return lambda _store: RedisTable(options, self.clock)
 
 
 class LocalStateHarness(AzureHarness):
@@ -124,7 +124,7 @@ class LocalStateHarness(AzureHarness):
         self._folder = tempfile.mkdtemp(prefix="tenure-")
 
     def _make_table(self) -> MakeTable:
-        return cast("MakeTable", lambda _store: LocalTable(f"{self._folder}/state.db", self.clock))
+        return lambda _store: LocalTable(f"{self._folder}/state.db", self.clock)
 
     async def clean_up(self) -> None:
         """Remove the file."""

@@ -16,13 +16,13 @@ from tests.conformance.aws_harness import SqsHarness
 
 from tenure.adapters import aws, azure
 from tenure.adapters.aws.link import Link
-from tenure.adapters.aws.table import Place, Row, Write
 from tenure.broker import Broker, Swept
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import Lease
 from tenure.owner import Owner
 from tenure.record import Record
 from tenure.state import State
+from tenure.table import Place, Row, Write
 from tenure.testing.harness import QUEUE, Harness, NotApplicable
 from tenure.testing.virtual import VirtualClock
 

@@ -190,7 +190,7 @@ class HttpProxy:
             call = await _read(reader, writer)
             answer = await self._act_for(call)(call, partial(self._ask, call))
             if answer is not None:
-                writer.write(answer)
+                writer.write(_closing(answer))
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
@@ -221,6 +221,15 @@ class HttpProxy:
             return await there.read()
         finally:
             to_server.transport.abort()
+
+
+def _closing(answer: bytes) -> bytes:
+    """The answer, saying that the connection ends with it: else the next request would be sent into nothing."""
+    head, blank, body = answer.partition(b"\r\n\r\n")
+    if b"connection: close" in head.lower():
+        return answer
+    status, _, headers = head.partition(b"\r\n")
+    return b"\r\n".join([status, b"Connection: close", headers]) + blank + body
 
 
 async def _pass_on(_call: Call, ask: Callable[[], Awaitable[bytes]]) -> bytes | None:

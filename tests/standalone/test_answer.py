@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import botocore.exceptions as aws  # type: ignore[import-untyped]
 import pytest
-from aiohttp.client_exceptions import ClientConnectorError, ServerDisconnectedError
+from aiohttp.client_exceptions import ClientConnectorError, ClientOSError, ServerDisconnectedError
 from azure.core import exceptions as azure
 from azure.storage.queue import StorageErrorCode
 from urllib3.exceptions import NewConnectionError
@@ -87,7 +87,10 @@ def test_errors_are_read(error: Exception, kind: AnswerKind) -> None:
         (azure.ServiceResponseError("x"), True),
         (_aws("InternalError", 500), True),
         (Exception("Network error"), True),
-        (aws.EndpointConnectionError(endpoint_url="x"), False),
+        (aws.EndpointConnectionError(endpoint_url="x"), True),
+        (aws.EndpointConnectionError(endpoint_url="x", error=ClientOSError(104, "reset")), True),
+        (aws.EndpointConnectionError(endpoint_url="x", error=ClientConnectorError(MagicMock(), OSError())), False),
+        (aws.EndpointConnectionError(endpoint_url="x", error=NewConnectionError(MagicMock(), "refused")), False),
         (aws.ConnectTimeoutError(endpoint_url="x"), False),
         (azure.ServiceRequestError("x"), True),
         (azure.ServiceRequestError("x", error=ServerDisconnectedError()), True),

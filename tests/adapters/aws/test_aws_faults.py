@@ -150,7 +150,7 @@ def _fails(*, sender_fault: bool, code: str, text: str = "") -> Act:
             for one in json.loads(call.body)["Entries"]
         ]
         raw = json.dumps({"Successful": [], "Failed": entries}).encode()
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(raw)
+        head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(raw)
         return head + raw
 
     return act

@@ -12,7 +12,6 @@ from tenure.adapters import aws
 from tenure.adapters.aws.desk import Desk, entry_place
 from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Write
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
 from tenure.event import Event, EventKind
@@ -20,6 +19,7 @@ from tenure.lease import LeaseRequest, LeaseState
 from tenure.message import Outgoing
 from tenure.owner import Owner
 from tenure.settlement import Ack
+from tenure.table import Write
 
 
 @pytest.fixture

@@ -141,10 +141,7 @@ async def test_statements_that_the_service_had_no_time_for_are_said_again(house:
     async def busy(call: Call, _ask: Callable[[], Awaitable[bytes]]) -> bytes:
         count = len(json.loads(call.body)["Statements"])
         raw = json.dumps({"Responses": [{"Error": {"Code": code, "Message": "later"}}] * count}).encode()
-        return (
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(raw)
-            + raw
-        )
+        return b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(raw) + raw
 
     rule = house.proxy.rule(asks("BatchExecuteStatement"), busy, times=2)
     settlements = await house.broker.nack([Nack(lease, 0.0, BROKEN) for lease in leases])
@@ -272,10 +269,7 @@ async def test_a_dead_letter_that_the_queue_refuses_to_take_back_stays_one(house
         answer: dict[str, Any] = {}
         refuse(answer)
         raw = json.dumps(answer).encode()
-        return (
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(raw)
-            + raw
-        )
+        return b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(raw) + raw
 
     house.proxy.rule(asks("SendMessageBatch"), unheard, times=1)
     assert await house.broker.redrive([lease.id]) == []

@@ -3,8 +3,8 @@
 import msgspec
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.adapters.aws.table import Place
 from tenure.notice import Notices, Pause, Tick
+from tenure.table import Place
 
 _MANY = 10_000
 

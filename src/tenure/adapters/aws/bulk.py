@@ -9,7 +9,7 @@ import os
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
 from tenure.adapters.aws.entry import Bulk
-from tenure.adapters.aws.table import Place, Write
+from tenure.table import Place, Write
 
 #: What is smaller stays in the row itself.
 INLINE = 100_000

@@ -23,11 +23,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from tenure.adapters.aws.entry import Claim, Entry
-from tenure.adapters.aws.table import KEEP, Place, Row, Table, Write
 from tenure.claim import Scope
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
+from tenure.table import KEEP, Place, Row, Table, Write
 
 T = TypeVar("T")
 A = TypeVar("A")

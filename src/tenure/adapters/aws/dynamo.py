@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.link import Link
-from tenure.adapters.aws.table import KEEP, Place, Row, Write
 from tenure.answer import AnswerKind
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.retry import RetryPolicy
+from tenure.table import KEEP, Place, Row, Write
 
 T = TypeVar("T")
 

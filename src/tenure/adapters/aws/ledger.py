@@ -15,9 +15,9 @@ from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, claim_place, en
 from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Bulk, Claim, Entry
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.roster import AwsRoster
-from tenure.adapters.aws.table import Place
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import MessageState, Outgoing
+from tenure.table import Place
 
 _ID = "id:"
 

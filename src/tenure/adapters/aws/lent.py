@@ -7,11 +7,11 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from tenure.adapters.aws.table import Place, Row
 from tenure.adapters.aws.wire import Attributes
 from tenure.claim import ClaimRequest
 from tenure.lease import Lease
 from tenure.settlement import Outcome
+from tenure.table import Place, Row
 
 #: So many lease calls without an answer are remembered.
 _OFFERS = 100

@@ -8,10 +8,10 @@ from tenure.adapters.aws.desk import ENTRY, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.queues import Spot
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Row
 from tenure.broker import Browsed, Depth
 from tenure.errors import ConfigurationError
 from tenure.message import MessageState
+from tenure.table import Row
 
 #: So many entries are asked for at once; and so many bodies, which may be a megabyte each.
 _ENTRIES, _BODIES = 100, 20

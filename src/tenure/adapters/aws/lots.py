@@ -13,8 +13,8 @@ import msgspec
 
 from tenure.adapters.aws.desk import Change, Kind
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import KEEP, Place, Row, Write
 from tenure.lease import LeaseRequest
+from tenure.table import KEEP, Place, Row, Write
 
 _MANY = 100_000
 #: Seconds after which an owner lists itself again, and after which one who has nothing is taken off.

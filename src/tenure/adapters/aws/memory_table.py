@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from tenure.adapters.aws.table import Place, Row, Write
 from tenure.clock import Clock
+from tenure.table import Place, Row, Write
 
 
 class MemoryTable:

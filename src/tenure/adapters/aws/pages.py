@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from tenure.adapters.aws.desk import Desk
-from tenure.adapters.aws.table import KEEP, Place, Row, Write
 from tenure.errors import BrokerUnavailable
+from tenure.table import KEEP, Place, Row, Write
 
 T = TypeVar("T")
 

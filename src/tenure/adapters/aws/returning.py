@@ -17,11 +17,11 @@ from tenure.adapters.aws.queues import Receipt
 from tenure.adapters.aws.receipt import receipt_from, receipt_in
 from tenure.adapters.aws.roster import Member
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Place, Row
 from tenure.broker import SweepRequest, Swept
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
+from tenure.table import Place, Row
 from tenure.verdict import Reason
 
 _SWEEP = Place("sweep", "sweep")

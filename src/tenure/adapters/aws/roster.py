@@ -15,8 +15,8 @@ import msgspec
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.adapters.aws.table import Place, Write
 from tenure.owner import DeadOwner, Owner
+from tenure.table import Place, Write
 
 #: How long a word counts.
 PRESENCE_SECONDS = 15.0

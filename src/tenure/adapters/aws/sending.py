@@ -16,9 +16,9 @@ from tenure.adapters.aws.lending import describe
 from tenure.adapters.aws.options import ATTRIBUTES
 from tenure.adapters.aws.queues import MAX_DELAY, Parcel, Spot
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Write
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
+from tenure.table import Write
 from tenure.verdict import Reason
 
 #: So many ids are remembered of which the copy arrived.

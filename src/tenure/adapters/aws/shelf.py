@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 from tenure.adapters.aws.desk import Change, Kind
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Place, Row, Write
 from tenure.message import MessageState
+from tenure.table import Place, Row, Write
 
 _ID = Kind(str)
 _PAGE = 200

@@ -18,7 +18,7 @@ from tenure.adapters.aws.queues import Queues
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
 from tenure.adapters.aws.stash import Stash
-from tenure.adapters.aws.table import Table
+from tenure.table import Table
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ import msgspec
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.table import Place, Row, Write
 from tenure.broker import Sent
 from tenure.message import Message, MessageState, Outgoing
+from tenure.table import Place, Row, Write
 from tenure.unique import PAUSE_SECONDS, Named, Seat, standing, with_this
 
 #: As long as SQS keeps a message.

@@ -23,16 +23,17 @@ from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.rows import Change, Group, Row, Rows
-from tenure.adapters.azure.table_rows import Table, TableRows
+from tenure.adapters.azure.table_rows import TableRows
 from tenure.adapters.azure.timeline import Timeline
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.table import GroupTable
 
 T = TypeVar("T")
 
 #: Makes the table that the rows lie in, if they do not lie in the account.
-MakeTable = Callable[[Any], Table]
+MakeTable = Callable[[Any], GroupTable]
 
 #: What belongs to no message: who is there, what is paused, whose turn it is.
 COMMON = "common"

@@ -7,62 +7,22 @@ in between. Conditions on fields are looked at here. Made by `store.py`; the tab
 
 import base64
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import msgspec
 
 from tenure.adapters.azure.rows import Caller, Change, Group, Row
 from tenure.adapters.azure.where import Where
+from tenure.table import GroupTable, Place, Write
 
 #: So many rows are read at once.
 _PAGE = 500
 
 
-class Place(NamedTuple):
-    """Where a row is."""
-
-    part: str
-    sort: str
-
-
-class Write(msgspec.Struct, frozen=True, gc=False):
-    """Set a row to `text` (None: remove it) if it still says `expected` (None: it is not there)."""
-
-    place: Place
-    text: str | None
-    expected: str | None
-    #: Rows here are forgotten by `retention.py`.
-    forget_at: float | None = None
-
-
-class Table(Protocol):
-    """What is asked of a table."""
-
-    async def open(self) -> None:
-        """Connect, and make what must exist."""
-        ...
-
-    async def close(self) -> None:
-        """Let go."""
-        ...
-
-    async def get(self, places: Sequence[Place]) -> list[Any]:
-        """The rows as they are now; None: it is not there."""
-        ...
-
-    async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
-        """Carry out each group as a whole, or not at all. False: a row in it was not as expected."""
-        ...
-
-    async def page(self, part: str, *, after: str = "", limit: int = 100) -> list[Any]:
-        """Rows of a part beyond `after`, in order."""
-        ...
-
-
 class TableRows:
     """Rows as texts."""
 
-    def __init__(self, caller: Caller, table: Table, name: str) -> None:
+    def __init__(self, caller: Caller, table: GroupTable, name: str) -> None:
         """`name` sets the rows of this account apart from those of others in the same table."""
         self._caller = caller
         self._table = table

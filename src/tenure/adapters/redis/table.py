@@ -6,11 +6,12 @@ set beside it. All of it lies in one slot, so that several rows can be changed i
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.store import Store
 from tenure.clock import Clock
+from tenure.table import KEEP, Place, Row, Write
 
 #: A group of writes: all of them, or none. KEYS: hash and sorted set of each. ARGV, six of each: sort, what it must
 #: say, the new text, the mode, when it may be forgotten, whether its part is read in order.
@@ -44,30 +45,6 @@ return {sorts, redis.call('HMGET', KEYS[1], unpack(sorts))}
 """
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
 _ALONE = ("m#", "k#")
-_KEEP = -1.0
-
-
-class Place(NamedTuple):
-    """Where a row is."""
-
-    part: str
-    sort: str
-
-
-class Row(NamedTuple):
-    """One row as it was read."""
-
-    place: Any
-    text: str
-
-
-class Write(Protocol):
-    """What is to be changed; see the port of whoever uses the table."""
-
-    place: Any
-    text: str | None
-    expected: str | None
-    forget_at: float | None
 
 
 class RedisTable:
@@ -90,7 +67,7 @@ class RedisTable:
     def now(self) -> float:
         return self._clock.monotonic() + self._offset
 
-    async def get(self, places: Sequence[Any]) -> list[Row | None]:
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
         commands = [("HGET", self._hash(one.part), one.sort) for one in places]
         answers = await self._ask([*commands, ("TIME",)])
         if not self._store.is_virtual:
@@ -138,7 +115,7 @@ class RedisTable:
         mode = "any" if one.text is None and one.expected is None else "new" if one.expected is None else "old"
         is_alone = one.place.part.startswith(_ALONE)
         forget: object = "keep"
-        if is_alone and one.forget_at != _KEEP and not self._store.is_virtual:  # the server's own clock forgets
+        if is_alone and one.forget_at != KEEP and not self._store.is_virtual:  # the server's own clock forgets
             forget = "" if one.forget_at is None else int(one.forget_at)
         return one.place.sort, one.expected or "", one.text or "", mode, forget, "0" if is_alone else "1"
 

@@ -9,10 +9,11 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TypeVar
 
 from tenure.adapters.sqlite.faults import translate
 from tenure.clock import Clock, SystemClock
+from tenure.table import KEEP, Place, Row, Write
 
 T = TypeVar("T")
 
@@ -22,31 +23,7 @@ CREATE TABLE IF NOT EXISTS tenure_row (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tenure_row_forget ON tenure_row (forget) WHERE forget IS NOT NULL;
 """
-_KEEP = -1.0
 _PATIENCE = 30.0
-
-
-class Place(NamedTuple):
-    """Where a row is."""
-
-    part: str
-    sort: str
-
-
-class Row(NamedTuple):
-    """One row as it was read."""
-
-    place: Any
-    text: str
-
-
-class Write(Protocol):
-    """What is to be changed; see the port of whoever uses the table."""
-
-    place: Any
-    text: str | None
-    expected: str | None
-    forget_at: float | None
 
 
 class LocalTable:
@@ -73,7 +50,7 @@ class LocalTable:
     def now(self) -> float:
         return self._clock.monotonic() + self._offset
 
-    async def get(self, places: Sequence[Any]) -> list[Row | None]:
+    async def get(self, places: Sequence[Place]) -> list[Row | None]:
         def read(db: sqlite3.Connection) -> list[Row | None]:
             found: list[Row | None] = []
             for place in places:
@@ -168,10 +145,10 @@ def _write(db: sqlite3.Connection, one: Write) -> bool:
         )
         return changed.rowcount == 1
     if one.expected is None:
-        forget = None if one.forget_at == _KEEP else one.forget_at
+        forget = None if one.forget_at == KEEP else one.forget_at
         made = db.execute("INSERT OR IGNORE INTO tenure_row VALUES (?, ?, ?, ?)", (part, sort, one.text, forget))
         return made.rowcount == 1
-    kept = one.forget_at == _KEEP
+    kept = one.forget_at == KEEP
     changed = db.execute(
         "UPDATE tenure_row SET text = ?, forget = CASE WHEN ? THEN forget ELSE ? END "
         "WHERE part = ? AND sort = ? AND text = ?",

@@ -1,8 +1,9 @@
-"""A table: rows of text that are changed only by whoever knows what they say.
+"""The table port: rows of text that are changed only by whoever knows what they say.
 
-The one thing that the state needs of a store; everything the five ports promise is decided above, in Python, and
-written by compare-and-set. `dynamo.py` is the one on DynamoDB; `memory_table.py` is for tests. A row has a place: the
-part says which rows lie together, and rows of a part are in the order of their `sort`.
+All that a broker without a truth of its own needs of a store: what the five ports of the state promise is decided above
+it, in Python, and written by compare-and-set. So a cloud's state can be kept by the same vendor
+(`adapters/aws/dynamo`), or by another (`adapters/redis/table`, `adapters/sqlite/table`); `assembly` brings them
+together. A row has a place: the part says which rows lie together, and rows of a part are in the order of their `sort`.
 """
 
 from collections.abc import Sequence
@@ -67,4 +68,12 @@ class Table(Protocol):
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         """Rows of a part beyond `after`, in order; backwards from the end."""
+        ...
+
+
+class GroupTable(Table, Protocol):
+    """A table that can also change several rows as one."""
+
+    async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
+        """Carry out each group as a whole, or not at all. False: a row in it was not as expected."""
         ...

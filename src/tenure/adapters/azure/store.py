@@ -22,12 +22,12 @@ from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark_letter, read_letter, read_life
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
-from tenure.adapters.azure.rows import Change, Group, Row, Rows
+from tenure.adapters.azure.rows import OF_TABLE, Change, Group, Row, Rows
 from tenure.adapters.azure.table_rows import TableRows
 from tenure.adapters.azure.timeline import Timeline
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.errors import StoreMissing
 from tenure.table import GroupTable
 
 T = TypeVar("T")
@@ -67,6 +67,8 @@ class Shared:
         self.stirs = 0
         #: What the account let us do before, by its name.
         self.worked: set[str] = set()
+        #: Queues that answered before.
+        self.served: set[str] = set()
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
 
     def remember(self, kept: Kept) -> None:
@@ -261,8 +263,8 @@ class Store:
     async def call(self, what: str, act: Callable[[], Awaitable[T]]) -> T:
         """What the service answers. Answers that are part of the game are raised as they are.
 
-        What it let us do before and refuses now (a key was replaced, a role taken away, a token ran out) is an outage:
-        nobody must lose what was done because of it.
+        What it let us do before and refuses now (a key was replaced, a role taken away, a token ran out, the table is
+        gone) is an outage: nobody must lose what was done because of it.
         """
         if self._clients is not None and (pause := self._clients.busy_until - self.clock.monotonic()) > 0:
             await asyncio.sleep(pause)  # as it asked for
@@ -272,11 +274,12 @@ class Store:
                 answer = await act()
         except (AzureError, TimeoutError, OSError) as error:
             if faults.is_an_answer(error) and not faults.is_missing(error):
+                self.shared.worked.add(what)
                 raise
             said = faults.translate(error, self.options.place, what)
-            if isinstance(said, faults.LoginRefused) and what in self.shared.worked:
-                raise BrokerUnavailable(f"{said} (it worked before, and is tried again)") from error
-            raise said from error
+            gone = (faults.LoginRefused, StoreMissing) if what in OF_TABLE else faults.LoginRefused
+            is_outage = isinstance(said, gone) and what in self.shared.worked
+            raise (faults.outage(said) if is_outage else said) from error
         else:
             self.shared.worked.add(what)
             return answer

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from tests.adapters.azure.test_azure_faults import PUT, TOUCH, ProxiedHarness
+from tests.adapters.azure.test_azure_faults import DELETE, PUT, TOUCH, ProxiedHarness
 from tests.servers.azure import shared_azure
 from tests.servers.proxy_http import HttpProxy
 
@@ -91,6 +91,21 @@ async def test_a_message_that_the_queue_refuses_to_hide_again_ends_no_lease_call
     harness.queue.rule(TOUCH, harness.queue.answer(400, b"", **_OUT_OF_RANGE), times=1)
     assert await harness.lease(harness.stranger()) == []
     assert await harness.state_of(lease.id) is MessageState.LEASED
+
+
+@pytest.mark.parametrize("verb", ["ack", "dead_letter"])
+async def test_what_is_settled_stays_so_though_the_queue_refuses_to_delete_it(
+    harness: ProxiedHarness, verb: str
+) -> None:
+    lease = await harness.leased(harness.stranger())
+    harness.queue.rule(DELETE, harness.queue.answer(400, b"", **_OUT_OF_RANGE), times=1)
+    if verb == "ack":
+        (settlement,) = await harness.broker.ack([Ack(lease)])
+        assert (settlement.outcome, settlement.attempts) == (Outcome.UNKNOWN, 1)
+    else:
+        (settlement,) = await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
+        assert settlement.outcome == Outcome.DEAD
+        assert await harness.state_of(lease.id) is MessageState.DEAD
 
 
 # --- what is half done and cannot be finished -----------------------------------------------------------

@@ -9,7 +9,7 @@ that was there before, and is not now, is an outage for who receives from it.
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from azure.core.exceptions import HttpResponseError
 
@@ -17,6 +17,8 @@ from tenure.adapters.azure import faults
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.store import Store
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
+
+T = TypeVar("T")
 
 logger = logging.getLogger("tenure.azure")
 
@@ -102,7 +104,7 @@ async def shows_something(store: Store, queue: str) -> bool:
     return bool(found)
 
 
-async def _served(store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[Any]]) -> Any:
+async def _served(store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[T]]) -> T:
     """What the queue answers. If it answered before and is missing now, somebody removed it: that ends no worker."""
     try:
         answer = await store.on_queue(what, queue, act)

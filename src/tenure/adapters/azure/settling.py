@@ -23,7 +23,7 @@ from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope, digest
-from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import Message, MessageState
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
@@ -155,6 +155,10 @@ async def delete(store: Store, life: Life) -> Settlement:
             if attempt < _DELETES:
                 await asyncio.sleep(_FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311 - only to spread
             continue
+        except BrokerError as error:
+            # Its life has ended: an error now would have it settled in another way.
+            logger.warning("%s is done, but its queue refuses to delete it: %s", life.id, error)
+            return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
         return Settlement(Outcome.DELETED, attempt, store.clock.monotonic() - before)
     return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
 
@@ -274,5 +278,5 @@ async def move_to_poison(store: Store, old: Life, new: Kept, raw: bytes) -> None
         logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id)
     except StoreMissing as error:
         logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", old.id, error)
-    except BrokerUnavailable as error:
+    except BrokerError as error:
         logger.info("%s is dead; its message is moved on later: %s", old.id, error)

@@ -19,6 +19,7 @@ import msgspec
 from tenure.adapters.azure import ghosts, posting
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
@@ -100,7 +101,7 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     if new is not None:
         return store.group(new)
     routed = word.routed if isinstance(word, Ack) else None
-    if routed is not None:
+    if routed is not None and max(len(routed.task), len(Scope.of(routed).key)) <= LONGEST_NAME:
         # Nobody else would know which claim tells of it.
         letter = ended(kept.life, routed, store.clock.wall())
         return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]

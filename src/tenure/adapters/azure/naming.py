@@ -12,6 +12,8 @@ from tenure.claim import Scope
 from tenure.errors import BadSetting
 
 _SHORTEST, _LONGEST = 3, 63
+#: Of an id, a task or a key: each must fit into a field, and into a query.
+LONGEST_NAME = 4_000
 #: What is put behind a queue's name for its dead letters.
 POISON = "-poison"
 _QUEUE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")

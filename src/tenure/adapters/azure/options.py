@@ -43,6 +43,8 @@ _MAX_PARTITIONS = 64
 #: Names by which deployments that exist already tell how to reach their account.
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}\Z")
+#: Where the service's own endpoints name their account; one with a shared access signature names it nowhere else.
+_ENDPOINT = re.compile(r"https?://([a-z0-9]{3,24})\.(?:queue|table|blob)\.")
 _PREFIX = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
@@ -125,7 +127,12 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
 
 def _connection_string(text: str) -> dict[str, str]:
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    told = {name.strip(): value.strip() for name, _, value in pairs}
+    for kind in ("Queue", "Table", "Blob"):
+        found = _ENDPOINT.match(told.get(f"{kind}Endpoint", ""))
+        if found is not None:
+            told.setdefault("AccountName", found[1])
+    return told
 
 
 def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
@@ -149,4 +156,4 @@ def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
             return value if urlsplit(value).scheme or value == "local" else None
         case "log":
             return value if _SERVICE.match(value) else None
-    return value or None
+    return value.replace(" ", "+") or None  # a key: in a query a plus sign means a blank, of which it has none

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from tenure.adapters.azure import posting, uniqueness, wire
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_key, letter_row, life_row, mark_letter, read_letter
-from tenure.adapters.azure.naming import queue_name
+from tenure.adapters.azure.naming import LONGEST_NAME, queue_name
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import TRAITS
@@ -23,9 +23,6 @@ from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.refusal import too_large, unique_not_plain
 from tenure.verdict import Reason
-
-#: Of an id, a task or a key: each must fit into a field, and into a query.
-_LONGEST_NAME = 4_000
 
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
@@ -154,8 +151,8 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
 def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
     """Why it cannot be stored. None: it can."""
     queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
-    if max(len(message.id), len(message.task), len(Scope.of(message).key)) > _LONGEST_NAME:
-        what = f"its id, its task or its key has more than {_LONGEST_NAME} characters"
+    if max(len(message.id), len(message.task), len(Scope.of(message).key)) > LONGEST_NAME:
+        what = f"its id, its task or its key has more than {LONGEST_NAME} characters"
         text = f"message {message.id[:100]} was not stored: {what}"
         return Reason("name_too_long", text)
     unfit = wire.refusal(message) if store.options.wire == wire.PLAIN else ""

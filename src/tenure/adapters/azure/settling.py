@@ -19,11 +19,12 @@ import msgspec
 from tenure.adapters.azure import ghosts, posting
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope, digest
-from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import Message, MessageState
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
@@ -100,7 +101,7 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     if new is not None:
         return store.group(new)
     routed = word.routed if isinstance(word, Ack) else None
-    if routed is not None:
+    if routed is not None and max(len(routed.task), len(Scope.of(routed).key)) <= LONGEST_NAME:
         # Nobody else would know which claim tells of it.
         letter = ended(kept.life, routed, store.clock.wall())
         return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
@@ -155,6 +156,10 @@ async def delete(store: Store, life: Life) -> Settlement:
             if attempt < _DELETES:
                 await asyncio.sleep(_FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311 - only to spread
             continue
+        except BrokerError as error:
+            # Its life has ended: an error now would have it settled in another way.
+            logger.warning("%s is done, but its queue refuses to delete it: %s", life.id, error)
+            return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
         return Settlement(Outcome.DELETED, attempt, store.clock.monotonic() - before)
     return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
 
@@ -274,5 +279,5 @@ async def move_to_poison(store: Store, old: Life, new: Kept, raw: bytes) -> None
         logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id)
     except StoreMissing as error:
         logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", old.id, error)
-    except BrokerUnavailable as error:
+    except BrokerError as error:
         logger.info("%s is dead; its message is moved on later: %s", old.id, error)

@@ -3,13 +3,14 @@
 import asyncio
 from typing import Any
 
+import boto3  # type: ignore[import-untyped]
 import pytest
 from azure.storage.blob import BlobServiceClient
 
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost
 from tenure.standalone import DeduplicationRecord, MessageDeduplicator, sync
 from tenure.standalone.steps import Call, Steps, run
-from tenure.standalone.stores import Found, MemoryStore
+from tenure.standalone.stores import DynamoStore, Found, MemoryStore
 from tenure.testing.virtual import VirtualClock
 
 
@@ -263,6 +264,15 @@ async def test_bad_input_is_refused() -> None:
     number: Any = 17
     with pytest.raises(BadArgument, match="17 is not a message id"):
         await MessageDeduplicator("x").check_duplicate(number)
+    for seconds in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(BadArgument, match="keep_seconds"):
+            MessageDeduplicator("x", keep_seconds=seconds)
+        with pytest.raises(BadArgument, match="claim_seconds"):
+            MessageDeduplicator("x", claim_seconds=seconds)
+    table = boto3.resource("dynamodb", region_name="eu-west-1").Table("orders")
+    for wrong_client in (table, boto3.client("sqs", region_name="eu-west-1"), None):
+        with pytest.raises(BadArgument, match="is no client of DynamoDB"):
+            DynamoStore(wrong_client, "orders")
     service = BlobServiceClient("http://127.0.0.1:1/account", credential="a2V5")
     with pytest.raises(BadArgument, match="get_container_client"):
         MessageDeduplicator("x", service)

@@ -88,6 +88,13 @@ async def test_time_since_the_receive_counts(virtual_clock: VirtualClock) -> Non
     assert client.calls == [(1000, 30)], "20 s of it are over: at once"
 
 
+async def test_a_receive_in_the_future_is_refused(virtual_clock: VirtualClock) -> None:
+    # Of `time.time()`: the lease would seem to last for years, and no beat would ever come.
+    for moment in (virtual_clock.wall(), float("nan")):
+        with pytest.raises(BadArgument, match=r"time\.monotonic\(\)"):
+            _sqs(virtual_clock, 30, received_at=moment)
+
+
 async def test_a_hold_can_be_limited(virtual_clock: VirtualClock) -> None:
     client, heartbeat = _sqs(virtual_clock, 30, max_hold_seconds=100)
     async with heartbeat:

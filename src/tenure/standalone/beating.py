@@ -47,7 +47,11 @@ class Beating:
         self._queue = queue
         self._clock = clock
         extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
-        self._began = clock.monotonic() if received_at is None else received_at
+        now = clock.monotonic()
+        self._began = now if received_at is None else received_at
+        if not self._began <= now:
+            msg = f"received_at={received_at!r} is not past: pass a moment of time.monotonic(); no beat was sent"
+            raise BadArgument(msg)
         limits = (queue.hold_limit_seconds, max_hold_seconds, self._seconds_to_expiry(message))
         self._plan = BeatPlan.of(extension, heartbeat_interval, min(limit for limit in limits if limit is not None))
         # Not told until when it lasts: the first beat comes at once, and from then on we know.

@@ -7,6 +7,7 @@ so that the death of its holder does not block the key; whoever takes it over re
 
 import hashlib
 import logging
+import math
 import os
 import threading
 from typing import Any, Literal, TypeVar
@@ -55,6 +56,10 @@ class Deduplicating:
         if on_store_failure not in ("closed", "open"):
             msg = f"on_store_failure={on_store_failure!r} is not allowed; it takes 'closed' or 'open'"
             raise BadArgument(msg)
+        for name, seconds in (("keep_seconds", keep_seconds), ("claim_seconds", claim_seconds)):
+            if not 0.0 < seconds < math.inf:
+                msg = f"{name}={seconds!r} is not allowed; it takes seconds, more than 0"
+                raise BadArgument(msg)
         if store is None:
             store = MemoryStore(clock=clock) if blob_container_client is None else BlobStore(blob_container_client)
         self.container_name = container_name

@@ -243,6 +243,23 @@ async def test_a_message_without_a_correlation_is_known_all_the_same() -> None:
         assert turn.is_done
 
 
+class Restless(MemoryStore):
+    """Others write there, and remove it again, whenever it is looked at."""
+
+    def add(self, key: str, record: bytes, keep_seconds: float) -> Steps[str | None]:
+        del key, record, keep_seconds
+        yield from ()
+        return None
+
+
+async def test_what_could_not_be_written_down_is_told() -> None:
+    dedup = MessageDeduplicator("x", store=Restless())
+    with pytest.raises(BrokerUnavailable, match="msg-1 was done, and that was not written down"):
+        await dedup.mark_processed("msg-1")
+    async with dedup.once("msg-1") as turn:
+        assert turn.is_running, "nobody can say that it is ours"
+
+
 async def test_the_error_of_the_handler_is_the_one_that_is_raised() -> None:
     store = Away()
     store.is_away = False

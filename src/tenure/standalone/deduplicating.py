@@ -113,6 +113,7 @@ class Deduplicating:
                 return
             if (yield from self._store.swap(key, body, found.tag, self._keep)) is not None:
                 return
+        raise RuntimeError("others change its record all the time")
 
     # -- once --------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.held import BeatStats, Held, Wish
 from tenure.state import Ledger
-from tenure.timing.policy import beat_interval
+from tenure.timing.policy import beat_again, beat_interval
 
 __all__ = ["BeatStats", "Heartbeat"]
 
@@ -33,8 +33,6 @@ logger = logging.getLogger("tenure.heartbeat")
 
 #: Beats due within this part of their interval go along with one that is due now.
 _GATHER = 0.2
-#: A failed beat comes again after this part of its interval.
-_RETRY = 0.25
 
 
 #: A lease that is being renewed, and what was asked for it.
@@ -270,7 +268,7 @@ class Heartbeat:
             for held, wish in missed:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
                 held.last_error = str(error)
-                held.due = now + _RETRY * beat_interval(held.lease.seconds)
+                held.due = now + beat_again(beat_interval(held.lease.seconds))
                 for waiter in wish.listening():
                     waiter.set_exception(error)
         self._on_failed(len(missed), str(error))

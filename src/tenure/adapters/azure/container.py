@@ -19,6 +19,7 @@ from azure.storage.blob import ContentSettings
 
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.clients import Clients, Hook
+from tenure.adapters.azure.naming import is_container
 from tenure.adapters.azure.options import Options, read_options
 from tenure.adapters.azure.timeline import Timeline
 from tenure.cloakroom import Left
@@ -53,6 +54,12 @@ def read_container(url: str, parts: SplitResult) -> ContainerOptions:
     container, _, prefix = unquote(parts.path).strip("/").partition("/")
     if not container:
         msg = f"{url!r} names no container; write blob://account/container. Nothing was opened"
+        raise BadURL(msg)
+    if not is_container(container):
+        msg = (
+            f"{url!r}: Azure takes no container of the name {container!r}; nothing was opened. Names are of a-z, 0-9 "
+            "and single dashes, 3 to 63 of them"
+        )
         raise BadURL(msg)
     rest = urlencode([pair for pair in query if pair[0] in _OF_ACCOUNT])
     account = read_options(url, parts._replace(query=rest, path=""))

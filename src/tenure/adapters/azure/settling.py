@@ -27,15 +27,15 @@ from tenure.claim import Scope, digest
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import Message, MessageState
 from tenure.record import Ending
+from tenure.retry import RetryPolicy
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 
 logger = logging.getLogger("tenure.azure")
 
 W = TypeVar("W", Ack, Nack, GiveBack, DeadLetter)
 
-#: A delete is tried so often, with pauses that grow.
-_DELETES = 3
-_FIRST_PAUSE = 0.1
+#: How often a delete is tried, and how long the pauses in between are.
+_AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.2)
 
 
 async def settle(
@@ -139,7 +139,7 @@ async def delete(store: Store, life: Life) -> Settlement:
     before = store.clock.monotonic()
     unanswered = False
     attempt = 0
-    while attempt < _DELETES:
+    while not _AGAIN.is_exhausted(attempt):
         attempt += 1
         try:
             await posting.remove(store, life.queue, life.message_id, life.receipt)
@@ -153,8 +153,8 @@ async def delete(store: Store, life: Life) -> Settlement:
             return Settlement(Outcome.ALREADY_GONE, attempt, store.clock.monotonic() - before)
         except BrokerUnavailable as error:
             unanswered = unanswered or error.outcome_unknown
-            if attempt < _DELETES:
-                await asyncio.sleep(_FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311 - only to spread
+            if not _AGAIN.is_exhausted(attempt):
+                await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
             continue
         except BrokerError as error:
             # Its life has ended: an error now would have it settled in another way.

@@ -126,7 +126,12 @@ class Queues:
         said: dict[int, str] = {}
         for spot, numbers in _by_spot([parcel.spot for parcel in parcels]).items():
             for some in _by_size(numbers, parcels):
-                await self._send(spot, some, parcels, said)
+                try:
+                    await self._send(spot, some, parcels, said)
+                except BrokerUnavailable as error:
+                    if error.outcome_unknown or not said:
+                        raise
+                    raise BrokerUnavailable(f"{error}; a part was sent before", outcome_unknown=True) from error
         return [said[number] for number in range(len(parcels))]
 
     async def _send(self, spot: Spot, numbers: list[int], parcels: Sequence[Parcel], said: dict[int, str]) -> None:

@@ -140,21 +140,23 @@ async def _receive(store: Store, request: LeaseRequest, want: int, visibility: i
     copies: list[Copy] = []
     store.rotation += 1
     start = store.rotation % len(request.queues) if request.queues else 0
-    for queue in request.queues[start:] + request.queues[:start]:
-        for spot in _in_turn(store, queue):
-            copies += store.stash.take(spot)
-            if len(copies) < want and not store.stash.is_polled(spot):
-                try:
-                    copies += await store.queues.receive(spot, want - len(copies), visibility)
-                except BrokerUnavailable:
-                    if not copies:
-                        raise
-                    return copies  # what came before is not to wait for the end of this trouble
-            if len(copies) >= want:
-                surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
-                with contextlib.suppress(BrokerUnavailable):  # they come back by themselves
-                    await store.queues.hide(surplus)
-                return copies[:want]
+    queues = request.queues[start:] + request.queues[:start]
+    is_alone = len(queues) == 1 and len(store.queues.spots(queues[0])) == 1
+    for spot in (spot for queue in queues for spot in _in_turn(store, queue)):
+        copies += store.stash.take(spot)
+        if len(copies) < want and not store.stash.is_polled(spot):
+            wait = store.stash.glance_seconds if is_alone and not copies else 0.0
+            try:
+                copies += await store.queues.receive(spot, want - len(copies), visibility, wait)
+            except BrokerUnavailable:
+                if not copies:
+                    raise
+                return copies  # what came before is not to wait for the end of this trouble
+        if len(copies) >= want:
+            surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
+            with contextlib.suppress(BrokerUnavailable):  # they come back by themselves
+                await store.queues.hide(surplus)
+            return copies[:want]
     return copies
 
 
@@ -246,14 +248,12 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
     entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
     entry.group = (copy.group or "") if seen.message is None else ""
-    entry.fence = entry.top = store.desk.next_fence(entry.top)
+    entry.fence = store.desk.next_fence(entry.highest)
     entry.deliveries += 1
     if entry.is_redriving:  # and here it is
         entry.reason = entry.finished_at = None
     if entry.key is None:
-        entry.claim = Claim(
-            seen.id, state=RUNNING, owner=request.owner, runner=seen.id, until=entry.deadline, fence=entry.fence
-        )
+        entry.claim = Claim("", state=RUNNING, owner=request.owner, until=entry.deadline, fence=entry.fence)
 
 
 def lease_of(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:

@@ -115,7 +115,7 @@ def _parcel(id: str, entry: Entry, message: Message | None, text: str, attribute
     group = ""
     if naming.is_fifo(entry.queue):
         group = (entry.group or "tenure") if message is None else group_of(message)
-    dedup = f"{id}-{entry.generation}-{len(entry.history)}" if group else ""
+    dedup = naming.word(f"{id}-{entry.generation}-{len(entry.history)}") if group else ""
     spot = Spot(entry.queue, entry.level)
     return Parcel(spot, id, text, group=group, dedup=dedup, head=head, attributes=attributes)
 

@@ -11,11 +11,12 @@ from tests.servers.proxy_http import Call
 from tenure.adapters.aws.desk import entry_place
 from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.memory_table import MemoryTable
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.context import Context
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.message import Counters, MessageState, Outgoing
-from tenure.settlement import DeadLetter
+from tenure.settlement import Ack, DeadLetter, Outcome
 from tenure.table import Write
 from tenure.testing.harness import BROKEN
 from tenure.testing.workers import Stage
@@ -221,6 +222,26 @@ async def test_of_a_batch_that_was_partly_sent_it_is_not_said_that_nothing_was(h
     while leases := await house.lease(house.stranger(), 10):
         found += [lease.id for lease in leases]
     assert len(found) == len(set(found)) == 7
+
+
+async def test_of_deletes_that_were_partly_carried_out_none_stays_unknown(house: ProxiedHarness) -> None:
+    """Two queues, so two calls; the second one is throttled, and all is said again: the first is gone by then."""
+    leases = [await house.leased(house.stranger(), queue=queue) for queue in ("one", "two")]
+    for lease in leases:
+        message = decode(lease.envelope)
+        request = ClaimRequest(Scope.of(message), message.id, lease.owner, lease.seconds, digest(message))
+        (answer,) = await house.state.ledger.claim([request])
+        assert isinstance(answer, Fresh)
+        await house.state.ledger.seal([Seal(answer.token, b"1")])
+    rule = house.proxy.rule(
+        lambda call: asks("DeleteMessageBatch")(call) and b"-two" in call.body,
+        house.proxy.answer(400, BUSY, content_type=JSON), times=1,
+    )  # fmt: skip
+    with pytest.raises(BrokerUnavailable) as raised:
+        await house.broker.ack([Ack(lease, b"1") for lease in leases])
+    assert (raised.value.outcome_unknown, rule.used) == (True, 1)
+    settlements = await house.broker.ack([Ack(lease, b"1") for lease in leases])
+    assert [one.outcome for one in settlements] == [Outcome.ALREADY_GONE, Outcome.DELETED]
 
 
 # -- nobody repeats by itself --------------------------------------------------------------------------------

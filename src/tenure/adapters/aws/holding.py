@@ -80,6 +80,8 @@ async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
             # Lent by a call that got no answer: only here is its body.
             lease = lease_of(offered[id], entry, owner, clock + entry.deadline - now - entry.seconds)
             store.lent.add([lease], entry.request, frozenset())
+            if offered[id].message is None:
+                store.lent.note(id, offered[id].copy.attributes)
             leases.append(lease)
             continue
         if request_id not in (None, entry.request) or (entry.is_sealed and known is None):

@@ -1,5 +1,6 @@
 """Two at once, and answers that come apart: what lies between the calls of an act loses nothing and counts nothing."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from tests.adapters.aws.house import ProxiedHarness, asks
 from tests.conformance.aws_harness import DynamoHarness, SqsHarness
 from tests.servers.proxy_http import Call
 
+from tenure.adapters import aws
 from tenure.adapters.aws.desk import entry_place
 from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.memory_table import MemoryTable
@@ -16,7 +18,7 @@ from tenure.context import Context
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.message import Counters, MessageState, Outgoing
-from tenure.settlement import Ack, DeadLetter, Outcome
+from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.table import Write
 from tenure.testing.harness import BROKEN
 from tenure.testing.workers import Stage
@@ -90,6 +92,33 @@ async def test_what_one_queue_brought_is_lent_though_the_next_one_is_busy(house:
     request = house.request(house.stranger(), 10, queues=("open", "busy"))
     assert [lease.id for lease in await house.broker.lease(request)] == [message.id]
     assert rule.used == 1
+
+
+# -- another process ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack", "give_back", "dead_letter"])
+async def test_whoever_has_lost_a_message_to_another_process_is_told_so(dynamo: DynamoHarness, verb: str) -> None:
+    """What the one wrote last is not what is true any more, and only the table can tell."""
+    lease = await dynamo.leased(dynamo.stranger())
+    other, _ = aws.connect(dynamo._options, clock=dynamo.clock, prepare=dynamo._prepare)
+    await other.open()
+    try:
+        for _ in range(10):
+            await asyncio.sleep(dynamo.sweep_interval_seconds)
+            await other.sweep(dynamo.sweep_request())
+        (theirs,) = await other.lease(dynamo.request(dynamo.stranger()))
+        assert theirs.id == lease.id
+        word: Any = {
+            "ack": Ack(lease), "nack": Nack(lease, 0.0, BROKEN), "give_back": GiveBack(lease),
+            "dead_letter": DeadLetter(lease, BROKEN),
+        }[verb]  # fmt: skip
+        (settlement,) = await getattr(dynamo.broker, verb)([word])
+        assert settlement.outcome is Outcome.TAKEN_OVER
+        (settlement,) = await other.ack([Ack(theirs)])
+        assert settlement.outcome is Outcome.DELETED
+    finally:
+        await other.close()
 
 
 # -- a write that arrives late -------------------------------------------------------------------------

@@ -112,8 +112,12 @@ class Desk:
         return self._fence
 
     async def get(self, kind: Kind[T], places: Sequence[Place]) -> list[T | None]:
-        """What rows say."""
+        """What rows say. What was thought of them otherwise is forgotten: whoever looks first may rely on the look."""
         rows = await self.table.get(places) if places else []
+        for place, row in zip(places, rows, strict=True):
+            thought = self._wrote.get(place)
+            if thought is not None and (row is None or row.text != thought.text):
+                self._wrote.pop(place, None)
         return [kind.read(row) for row in rows]
 
     async def change(

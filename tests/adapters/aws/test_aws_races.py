@@ -179,6 +179,30 @@ async def test_what_is_redriven_while_its_body_is_kept_is_not_deleted(
     assert decode(found[0].envelope).generation == 1
 
 
+async def test_what_is_kept_while_it_is_redriven_goes_back_whole(
+    plain: SqsHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The redrive has read that there is no body yet; when it begins, there is one, and the copy is gone."""
+    message = await plain.put()
+    for _ in range(plain.max_attempts):
+        await plain.lease_one(plain.stranger())
+        await plain.lapse()
+    desk = plain._store.desk
+    body = desk.body
+
+    async def slowly(*words: Any) -> str:
+        monkeypatch.setattr(desk, "body", body)
+        text = await body(*words)
+        assert await plain.lease(plain.stranger()) == []  # meets the copy, and keeps its body
+        return text
+
+    monkeypatch.setattr(desk, "body", slowly)
+    assert await plain.broker.redrive([message.id]) == [message.id]
+    (lease,) = await plain.lease_all(plain.stranger())
+    assert (lease.id, decode(lease.envelope).body) == (message.id, message.body)
+    assert await plain.broker.browse(message.queue, MessageState.DEAD) == []
+
+
 # -- a redrive that is broken off ---------------------------------------------------------------------------
 
 

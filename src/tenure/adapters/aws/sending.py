@@ -129,14 +129,14 @@ def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
         body=text,
         delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
         group=group,
-        dedup=f"{message.id}-{message.generation}" if group else "",
+        dedup=naming.word(f"{message.id}-{message.generation}") if group else "",
         head=head,
     )
 
 
 def group_of(message: Message) -> str:
     """The FIFO group: what the sender says in the header `group`, else the client, else one for all."""
-    return message.headers.get("group") or message.client or "tenure"
+    return naming.word(message.headers.get("group") or message.client or "tenure")
 
 
 async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Reason | None:

@@ -1,0 +1,131 @@
+"""The audit itself: files in, a report out. One file at a time; nothing a file contains can end it.
+
+Most files of a project never speak of a queue. They are parsed, so that a broken one is told, and not looked at further.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from tenure.audit.baseline import operations
+from tenure.audit.catalogue import RULES
+from tenure.audit.ignoring import Comment, ignoring_comments, is_ignored
+from tenure.audit.leases import written
+from tenure.audit.module import Module
+from tenure.audit.report import Located, Operation, Report
+from tenure.audit.rule import Hit
+from tenure.audit.rules import CHECKS
+from tenure.audit.source import Unreadable, python_files, read
+from tenure.finding import Finding
+
+#: Without one of these words in it, no rule can speak of a file.
+_SPEAKS = re.compile(
+    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|xreadgroup|xack|xclaim|receive_messages|"
+    rb"\.task\b|de_?dup|duplicat|idempot|processed|seen|handled|completed|message_?id",
+    re.IGNORECASE,
+)
+
+
+class FileReport(NamedTuple):
+    """What one file says."""
+
+    findings: list[Located]
+    operations: list[Operation]
+    lines: int
+    ignored: int
+
+
+def audit(
+    paths: Sequence[str],
+    *,
+    rules: Collection[str] = tuple(RULES),
+    exclude: Sequence[str] = (),
+    on_file: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Report:
+    """Audit files and folders by these rules; `on_file` hears how many of how many are done."""
+    files = python_files(paths, exclude)
+    found: list[FileReport] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the parser, about escapes in other people's strings
+        for done, path in enumerate(files):
+            on_file(done, len(files))
+            found.append(_audit_file(path, rules))
+    on_file(len(files), len(files))
+    return Report(
+        findings=tuple(one for report in found for one in report.findings),
+        operations=tuple(one for report in found for one in report.operations),
+        files=len(files),
+        lines=sum(report.lines for report in found),
+        ignored=sum(report.ignored for report in found),
+    )
+
+
+def _audit_file(path: str, rules: Collection[str]) -> FileReport:
+    try:
+        source = read(path)
+    except Unreadable as error:
+        return _not_audited(path, str(error), 0, 1, rules)
+    return audit_source(source, path, rules=rules)
+
+
+def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RULES)) -> FileReport:
+    """Audit the text of one file."""
+    lines = source.count(b"\n") + 1
+    try:
+        tree = ast.parse(source, path)
+        if not _SPEAKS.search(source):
+            return _judged(path, [], [], ignoring_comments(source), lines, rules)
+        module = Module(path, tree)
+        hits = [hit for check in CHECKS for hit in check(module)]
+        return _judged(path, hits, operations(module), ignoring_comments(source), lines, rules)
+    except SyntaxError as error:
+        return _not_audited(path, f"it does not parse: {error.msg}", lines, error.lineno or 1, rules)
+    except (RecursionError, MemoryError):
+        return _not_audited(path, "its expressions are nested too deeply", lines, 1, rules)
+    except ValueError as error:  # null bytes, before Python 3.12
+        return _not_audited(path, f"it does not parse: {error}", lines, 1, rules)
+
+
+def _not_audited(path: str, reason: str, lines: int, line: int, rules: Collection[str]) -> FileReport:
+    rule = RULES["TQ901"]
+    finding = Finding(rule.id, rule.severity, path, reason, rule.remedy)
+    located = Located(finding, path, max(1, line), 1, max(1, line), 1)
+    return FileReport([located] if rule.id in rules else [], [], lines, 0)
+
+
+def _judged(
+    path: str, hits: list[Hit], rows: list[Operation], comments: list[Comment], lines: int, rules: Collection[str]
+) -> FileReport:
+    wanted = [hit for hit in hits if hit.rule in rules]
+    kept = [hit for hit in wanted if not _is_ignored(hit, comments)]
+    found = [_located(path, hit) for hit in kept]
+    found += [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
+    found.sort(key=lambda one: (one.line, one.column, one.finding.id))
+    return FileReport(found, rows, lines, len(wanted) - len(kept))
+
+
+def _is_ignored(hit: Hit, comments: list[Comment]) -> bool:
+    return is_ignored(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
+
+
+def _located(path: str, hit: Hit) -> Located:
+    rule, node = RULES[hit.rule], hit.node
+    subject = written(node.func if isinstance(node, ast.Call) else node)
+    finding = Finding(rule.id, rule.severity, subject, hit.evidence, rule.remedy)
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return Located(finding, path, node.lineno, node.col_offset + 1, end_line, end_column + 1)
+
+
+def _is_bad(comment: Comment) -> bool:
+    return not comment.ids or not comment.ids <= RULES.keys()
+
+
+def _bad_comment(path: str, comment: Comment) -> Located:
+    rule = RULES["TQ902"]
+    strange = ", ".join(sorted(comment.ids - RULES.keys()))
+    evidence = f"there is no rule {strange}" if strange else "it names no rule in brackets"
+    finding = Finding(rule.id, rule.severity, comment.text, evidence, rule.remedy)
+    end = comment.column + len(comment.text)
+    return Located(finding, path, comment.line, comment.column, comment.line, end)

@@ -1,0 +1,85 @@
+"""TQ201, TQ202, TQ203, TQ205: whether, when and how what is received is deleted."""
+
+import ast
+from collections.abc import Iterator
+
+from tenure.audit.module import Module, last_name
+from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.rule import Hit
+from tenure.audit.trace import Happening, Trace, What, traces
+
+_ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
+
+
+def never_deleted(module: Module) -> Iterator[Hit]:
+    """TQ201: only where everything that could delete is in this file."""
+    if any(_may_delete(call) for call in module.calls):
+        return
+    for trace in traces(module):
+        work = trace.of(What.WORK)
+        if trace.hands_on or not work:
+            continue
+        for step in trace.of(What.RECEIVE):
+            call = step.call
+            is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
+            if call is not None and not is_peek and not _needs_no_ack(call.node):
+                verb = "acknowledges" if call.vendor == "redis" else "deletes"
+                text = f"received by {call.name}, worked on in line {work[0].node.lineno}, and nothing in this file {verb} it"
+                yield Hit("TQ201", call.node, text)
+
+
+def _may_delete(call: ast.Call) -> bool:
+    name = last_name(call).lower()
+    return any(word in name for word in _ENDINGS) or name == "ack" or name.startswith(("ack_", "_ack"))
+
+
+def _needs_no_ack(call: ast.Call) -> bool:
+    return any(one.arg == "noack" for one in call.keywords)
+
+
+def too_early(module: Module) -> Iterator[Hit]:
+    """TQ202 and TQ203."""
+    for trace in traces(module):
+        yield from _in_finally(trace)
+        yield from _before_work(trace)
+
+
+def _in_finally(trace: Trace) -> Iterator[Hit]:
+    for step in trace.of(What.DELETE):
+        for place, (statement, part) in enumerate(step.around):
+            if part != "finalbody" or any(isinstance(one, ast.If | ast.Match) for one, _ in step.around[place:]):
+                continue
+            covered = [work for work in trace.of(What.WORK) if work.is_in(statement, "body")]
+            if covered:
+                text = f"deleted also when the work in line {covered[0].node.lineno} raised"
+                yield Hit("TQ202", step.node, text)
+
+
+def _before_work(trace: Trace) -> Iterator[Hit]:
+    ordered = [step for step in trace.steps if step.what in (What.WORK, What.STARTED, What.DELETE)]
+    for place, step in enumerate(ordered):
+        if step.what is not What.DELETE:
+            return  # the work comes first
+        if step.is_conditional or any(part == "finalbody" for _, part in step.around):
+            continue
+        after = next((one for one in ordered[place:] if _is_its_work(one, step)), None)
+        if after is not None:
+            yield Hit("TQ203", step.node, f"deleted here, worked on in line {after.node.lineno}")
+            return
+
+
+def _is_its_work(step: Happening, delete: Happening) -> bool:
+    after_error = any(part in ("handlers", "finalbody") for _, part in step.around if _ not in dict(delete.around))
+    return step.what in (What.WORK, What.STARTED) and not after_error
+
+
+def unread_batches(module: Module) -> Iterator[Hit]:
+    """TQ205."""
+    for call in queue_calls(module):
+        if call.kind is not Kind.DELETE or call.vendor != "sqs":
+            continue
+        if last_name(call.node) not in ("delete_message_batch", "delete_messages"):
+            continue
+        outer = next(one for one in module.around(call.node) if not isinstance(one, ast.Await))
+        if isinstance(outer, ast.Expr):
+            yield Hit("TQ205", call.node, f"what {call.name} answers is thrown away, and its Failed with it")

@@ -1,0 +1,64 @@
+"""Which files to read, and their text. Links to folders are not followed, so there are no loops.
+
+What cannot be read is no error of ours: `read` raises `Unreadable` with the reason, and the audit reports it.
+Next: `auditing.py` parses the text.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+#: Folders of other people's code, caches and builds. One that is named by the user is read all the same.
+_SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "virtualenv"}
+#: A file of a person is a hundredth of it.
+LARGEST_BYTES = 2_000_000
+
+
+class Unreadable(Exception):
+    """A file that cannot be audited; the text says why."""
+
+
+def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]:
+    """Every file that is named, and every `*.py` below a folder that is, once and in order."""
+    found: dict[str, None] = {}
+    for path in paths:
+        # Names are kept as they were given: that is how people find them again.
+        for one in _below(path, exclude) if Path(path).is_dir() else [path]:
+            found[os.path.normpath(one)] = None
+    return list(found)
+
+
+def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if _is_wanted(os.path.join(root, name), exclude, is_folder=True))
+        for name in sorted(files):
+            path = os.path.join(root, name)
+            if name.endswith(".py") and _is_wanted(path, exclude, is_folder=False):
+                yield path
+
+
+def _is_wanted(path: str, exclude: Sequence[str], *, is_folder: bool) -> bool:
+    name = os.path.basename(path)
+    if is_folder and (name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info")):
+        return False
+    plain = os.path.normpath(path).replace(os.sep, "/")
+    return not any(fnmatch(plain, pattern) or fnmatch(name, pattern) or plain.startswith(f"{pattern.rstrip('/')}/")
+                   for pattern in exclude)  # fmt: skip
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file, if it is one and of a size that people write."""
+    try:
+        about = Path(path).stat()
+        if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for, a device has no end
+            msg = "it is no regular file"
+            raise Unreadable(msg)
+        if about.st_size > LARGEST_BYTES:
+            msg = f"it has {about.st_size:,} bytes, and {LARGEST_BYTES:,} are read at most"
+            raise Unreadable(msg)
+        with Path(path).open("rb") as file:
+            return file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(error.strerror or type(error).__name__) from error

@@ -14,8 +14,9 @@ from tenure.audit.catalogue import RULES
 from tenure.audit.ignoring import Comment, ignoring_comments, is_ignored
 from tenure.audit.leases import written
 from tenure.audit.module import Module
+from tenure.audit.region import Region, Text
 from tenure.audit.report import Located, Operation, Report
-from tenure.audit.rule import Hit
+from tenure.audit.rule import Hit, Rule
 from tenure.audit.rules import CHECKS
 from tenure.audit.source import Unreadable, python_files, read
 from tenure.finding import Finding
@@ -74,12 +75,7 @@ def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RUL
     """Audit the text of one file."""
     lines = source.count(b"\n") + 1
     try:
-        tree = ast.parse(source, path)
-        if not _SPEAKS.search(source):
-            return _judged(path, [], [], ignoring_comments(source), lines, rules)
-        module = Module(path, tree)
-        hits = [hit for check in CHECKS for hit in check(module)]
-        return _judged(path, hits, operations(module), ignoring_comments(source), lines, rules)
+        return _audit_tree(ast.parse(source, path), source, path, lines, rules)
     except SyntaxError as error:
         return _not_audited(path, f"it does not parse: {error.msg}", lines, error.lineno or 1, rules)
     except (RecursionError, MemoryError):
@@ -90,32 +86,32 @@ def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RUL
 
 def _not_audited(path: str, reason: str, lines: int, line: int, rules: Collection[str]) -> FileReport:
     rule = RULES["TQ901"]
-    finding = Finding(rule.id, rule.severity, path, reason, rule.remedy)
-    located = Located(finding, path, max(1, line), 1, max(1, line), 1)
+    located = _located(path, rule, path, reason, Region(max(1, line), 1, max(1, line), 1))
     return FileReport([located] if rule.id in rules else [], [], lines, 0)
 
 
-def _judged(
-    path: str, hits: list[Hit], rows: list[Operation], comments: list[Comment], lines: int, rules: Collection[str]
-) -> FileReport:
-    wanted = [hit for hit in hits if hit.rule in rules]
-    kept = [hit for hit in wanted if not _is_ignored(hit, comments)]
-    found = [_located(path, hit) for hit in kept]
-    found += [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
+def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: Collection[str]) -> FileReport:
+    comments = ignoring_comments(source)
+    found = [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
+    if not _SPEAKS.search(source):
+        return FileReport(found, [], lines, 0)
+    module = Module(path, tree)
+    text = Text(source)
+    hits = [hit for check in CHECKS for hit in check(module) if hit.rule in rules]
+    kept = [hit for hit in hits if not _is_ignored(hit, comments)]
+    found += [_of_hit(path, hit, text) for hit in kept]
     found.sort(key=lambda one: (one.line, one.column, one.finding.id))
-    return FileReport(found, rows, lines, len(wanted) - len(kept))
+    rows = operations(module, text)
+    return FileReport(found, rows, lines, len(hits) - len(kept))
 
 
 def _is_ignored(hit: Hit, comments: list[Comment]) -> bool:
     return is_ignored(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
 
 
-def _located(path: str, hit: Hit) -> Located:
-    rule, node = RULES[hit.rule], hit.node
-    subject = written(node.func if isinstance(node, ast.Call) else node)
-    finding = Finding(rule.id, rule.severity, subject, hit.evidence, rule.remedy)
-    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return Located(finding, path, node.lineno, node.col_offset + 1, end_line, end_column + 1)
+def _of_hit(path: str, hit: Hit, text: Text) -> Located:
+    subject = written(hit.node.func if isinstance(hit.node, ast.Call) else hit.node)
+    return _located(path, RULES[hit.rule], subject, hit.evidence, text.region(hit.node))
 
 
 def _is_bad(comment: Comment) -> bool:
@@ -123,9 +119,11 @@ def _is_bad(comment: Comment) -> bool:
 
 
 def _bad_comment(path: str, comment: Comment) -> Located:
-    rule = RULES["TQ902"]
     strange = ", ".join(sorted(comment.ids - RULES.keys()))
     evidence = f"there is no rule {strange}" if strange else "it names no rule in brackets"
-    finding = Finding(rule.id, rule.severity, comment.text, evidence, rule.remedy)
-    end = comment.column + len(comment.text)
-    return Located(finding, path, comment.line, comment.column, comment.line, end)
+    region = Region(comment.line, comment.column, comment.line, comment.column + len(comment.text))
+    return _located(path, RULES["TQ902"], comment.text, evidence, region)
+
+
+def _located(path: str, rule: Rule, subject: str, evidence: str, region: Region) -> Located:
+    return Located(Finding(rule.id, rule.severity, subject, evidence, rule.remedy), path, *region)

@@ -3,20 +3,21 @@
 The list that one makes before changing anything: where messages are received, on which lease, and who deletes them.
 """
 
-from tenure.audit.leases import advised_seconds, batch_size, calculated, is_sized_for_one, service_of, written
+from tenure.audit.leases import advised_seconds, batch_size, calculated, has_heartbeat, is_sized_for_one, service_of, written
 from tenure.audit.module import Module, last_name
 from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.region import Text
 from tenure.audit.report import Operation
 
 
-def operations(module: Module) -> list[Operation]:
+def operations(module: Module, text: Text) -> list[Operation]:
     """A row for every call, in the order of the text."""
     calls = queue_calls(module)
     service = service_of(module) if calls else None
-    return [_row(module, call, service) for call in calls]
+    return [_row(module, text, call, service) for call in calls]
 
 
-def _row(module: Module, call: QueueCall, service: str | None) -> Operation:
+def _row(module: Module, text: Text, call: QueueCall, service: str | None) -> Operation:
     seconds, timeout = _timeout(module, call)
     return Operation(
         kind=call.kind.value,
@@ -24,7 +25,7 @@ def _row(module: Module, call: QueueCall, service: str | None) -> Operation:
         call=call.name,
         path=module.path,
         line=call.node.lineno,
-        column=call.node.col_offset + 1,
+        column=text.column(call.node.lineno, call.node.col_offset),
         timeout_seconds=seconds,
         timeout=timeout,
         service=service,
@@ -61,7 +62,7 @@ def _recommendation(module: Module, call: QueueCall, service: str | None) -> str
 def _lease(module: Module, call: QueueCall, service: str | None) -> str:
     if call.vendor == "redis":
         return "a lease: streams have none of their own"
-    if module.has_heartbeat:
+    if has_heartbeat(module):
         return "30 s, held by the heartbeat"
     size = batch_size(module, call)
     if service is not None:

@@ -8,7 +8,7 @@ import ast
 from enum import StrEnum
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, last_name, walk_here
+from tenure.audit.module import Function, Module, last_name, walk_body
 
 _DEEPEST = 6
 _AWS_ASYNC = ("aiobotocore", "aioboto3")
@@ -111,8 +111,7 @@ def _returned(module: Module, function: Function, depth: int) -> Client | None:
     beside = _typed(module, function.returns)
     if beside is not None or depth > _DEEPEST:
         return beside
-    inside = [one for part in function.body for one in walk_here(part)]
-    given = [one.value for one in inside if isinstance(one, ast.Return | ast.Yield)]
+    given = [one.value for one in walk_body(function) if isinstance(one, ast.Return | ast.Yield)]
     return _agreed([client_of(module, one, depth + 1) for one in given])
 
 

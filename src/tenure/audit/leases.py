@@ -7,7 +7,7 @@ import ast
 from pathlib import PurePath
 
 from tenure.audit.module import Module, last_name
-from tenure.audit.queue_calls import QueueCall
+from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
 from tenure.timing.margin import lease_seconds_for
 from tenure.timing.profile import PROFILES
 
@@ -16,6 +16,21 @@ DEFAULT_SECONDS = 30.0
 #: With a heartbeat the lease is how soon somebody else gets the message of the dead: more than this is a long wait.
 CRASH_WINDOW_SECONDS = 60.0
 _BATCH_WORDS = ("MaxNumberOfMessages", "max_messages", "messages_per_page", "count")
+
+
+def has_heartbeat(module: Module) -> bool:
+    """Whether something here renews leases while the work goes on, by its name or by doing so again and again."""
+    return module.speaks_of_beats or any(
+        call.kind is Kind.EXTEND and any(isinstance(one, ast.While) for one in module.around(call.node))
+        for call in queue_calls(module)
+        if module.seconds(call.timeout) != 0 and not _receives_too(module, call)
+    )
+
+
+def _receives_too(module: Module, call: QueueCall) -> bool:
+    """In the loop that receives, an extend is one for each message, and no beat."""
+    here = module.function_of(call.node)
+    return any(one.kind is Kind.RECEIVE and module.function_of(one.node) is here for one in queue_calls(module))
 
 
 def batch_size(module: Module, call: QueueCall) -> int:

@@ -54,6 +54,17 @@ def calls_here(node: ast.AST) -> Iterator[ast.Call]:
     return (found for found in walk_here(node) if isinstance(found, ast.Call))
 
 
+def walk_body(function: Function) -> Iterator[ast.AST]:
+    """Everything that runs when a function is called."""
+    inside = (part for part in function.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef)))
+    return (found for part in inside for found in walk_here(part))
+
+
+def calls_in(function: Function) -> list[ast.Call]:
+    """The calls that a function makes, in the order of the text."""
+    return [found for found in walk_body(function) if isinstance(found, ast.Call)]
+
+
 class Module:
     """A parsed file."""
 
@@ -70,7 +81,7 @@ class Module:
         self._annotated: dict[tuple[Scope, str], ast.expr] = {}
         self._words: set[str] = set()
         self._read()
-        self.has_heartbeat = any(_BEATS.search(word) for word in map(str.lower, self._words))
+        self.speaks_of_beats = any(_BEATS.search(word) for word in map(str.lower, self._words))
 
     # -- reading -------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, calls_here, dotted, last_name, walk_here
+from tenure.audit.module import Function, Module, calls_in, dotted, last_name, walk_body, walk_here
 from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
 from tenure.audit.work import Effort, effort_of
 
@@ -89,11 +89,11 @@ class _Tracer:
         """Those that a delete here is about."""
         taken = {one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
         named: set[str] = set()
-        for call in (self._calls[one] for one in calls_here(function) if one in self._calls):
+        for call in (self._calls[one] for one in calls_in(function) if one in self._calls):
             if call.kind is Kind.DELETE:
                 named |= _names(*_about(call))
         for name in list(named - taken):  # `receipt = message["ReceiptHandle"]`
-            for one in walk_here(function):
+            for one in walk_body(function):
                 if isinstance(one, ast.Assign) and any(dotted(target) == name for target in one.targets):
                     named |= _names(one.value)
         return (named & taken) - {"self", "cls"}
@@ -204,7 +204,7 @@ class _Tracer:
         local = self._module.local_function(node)
         if local is None or not any(word in local.name.lower() for word in ("delete", "ack", "remove", "complete")):
             return False
-        inside = (self._calls.get(one) for one in calls_here(local))
+        inside = (self._calls.get(one) for one in calls_in(local))
         return any(call is not None and call.kind is Kind.DELETE for call in inside)
 
     # -- messages ------------------------------------------------------------------------------------
@@ -240,8 +240,8 @@ class _Tracer:
         local = self._module.local_function(node)
         if local is None or local is self._place:
             return False
-        inside = (self._calls.get(one) for one in calls_here(local))
-        returns = any(isinstance(one, ast.Return | ast.Yield) and one.value is not None for one in walk_here(local))
+        inside = (self._calls.get(one) for one in calls_in(local))
+        returns = any(isinstance(one, ast.Return | ast.Yield) and one.value is not None for one in walk_body(local))
         return returns and any(found is not None and found.kind is Kind.RECEIVE for found in inside)
 
 

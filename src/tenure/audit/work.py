@@ -33,7 +33,7 @@ _LIGHT = frozenset(
     "warn warning write zip".split()
 )
 _LIGHT_PARTS = re.compile(
-    r"^(_*)(is|has|can|should|get|make|build|to|from|as)_|parse|decode|deserial|valid|duplicat|heart_?beat|^_*log_|seen|"
+    r"^(_*)(is|has|can|should|get|make|build|to|from|as)_|parse|decode|deserial|valid|verif|duplicat|heart_?beat|^_*log_|seen|"
     r"^_*count|metric|stat(s|istics)$|^_*emit|^_*extract_(body|payload|id)|receipt|^report_progress$"
 )
 _STARTS = frozenset(
@@ -50,7 +50,8 @@ def effort_of(module: Module, call: ast.Call) -> Effort:
         return Effort.STARTED
     if not name:  # a call of what a call returned, or of an item: `handlers[kind](body)`
         return Effort.WORK
-    if name in _LIGHT or _LIGHT_PARTS.search(name.lower()) or _is_logger(module, call):
+    is_known = name in _LIGHT and module.local_function(call) is None
+    if is_known or _LIGHT_PARTS.search(name.lower()) or _is_logger(module, call):
         return Effort.NONE
     # `Job(**body)` makes a value of it.
     return Effort.NONE if name[0].isupper() and not name.isupper() else Effort.WORK

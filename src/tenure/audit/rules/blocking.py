@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from tenure.audit.clients import client_of
-from tenure.audit.module import Function, Module, calls_here, walk_here
+from tenure.audit.module import Function, Module, calls_in, walk_body
 from tenure.audit.queue_calls import Kind, queue_calls
 from tenure.audit.rule import Hit
 
@@ -29,12 +29,11 @@ def blocking_calls(module: Module) -> Iterator[Hit]:
     """TQ501."""
     seen: set[ast.AST] = set()
     for handler in _handlers(module):
-        for part in handler.body:
-            for call in calls_here(part):
-                what = None if call in seen else _blocks(module, call) or _blocks_inside(module, call)
-                if what is not None:
-                    seen.add(call)
-                    yield Hit("TQ501", call, f"{what} stops the event loop of {handler.name}")
+        for call in calls_in(handler):
+            what = None if call in seen else _blocks(module, call) or _blocks_inside(module, call)
+            if what is not None:
+                seen.add(call)
+                yield Hit("TQ501", call, f"{what} stops the event loop of {handler.name}()")
 
 
 def _handlers(module: Module) -> list[ast.AsyncFunctionDef]:
@@ -58,8 +57,9 @@ def _is_task(function: Function) -> bool:
 
 def _reached(module: Module, function: Function) -> list[Function]:
     """What it calls, or hands on by its name to be called."""
-    called = {local for call in calls_here(function) if (local := module.local_function(call)) is not None}
-    names = {one.id for call in calls_here(function) for one in call.args if isinstance(one, ast.Name)}
+    calls = calls_in(function)
+    called = {local for call in calls if (local := module.local_function(call)) is not None}
+    names = {one.id for call in calls for one in call.args if isinstance(one, ast.Name)}
     given = {one for one in module.functions if one.name in names and isinstance(one, ast.AsyncFunctionDef)}
     return sorted(called | given, key=lambda one: one.lineno)
 
@@ -86,11 +86,7 @@ def _roots(module: Module) -> set[str]:
 def _blocks_inside(module: Module, call: ast.Call) -> str | None:
     """A plain function of this file that blocks: the loop stands still just as well."""
     local = module.local_function(call)
-    if not isinstance(local, ast.FunctionDef) or any(isinstance(one, ast.Yield) for one in walk_here(local)):
+    if not isinstance(local, ast.FunctionDef) or any(isinstance(one, ast.Yield) for one in walk_body(local)):
         return None
-    for part in local.body:
-        for inner in calls_here(part):
-            what = _blocks(module, inner)
-            if what is not None:
-                return f"{what}, in line {inner.lineno} of {local.name},"
-    return None
+    found = ((inner, _blocks(module, inner)) for inner in calls_in(local))
+    return next((f"{what} in line {inner.lineno}, by {local.name}()," for inner, what in found if what), None)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, calls_here, last_name, walk_here
+from tenure.audit.module import Function, Module, calls_in, last_name, walk_body
 from tenure.audit.queue_calls import queue_calls
 from tenure.audit.rule import Hit
 
@@ -45,9 +45,9 @@ def rewritten_logs(module: Module) -> Iterator[Hit]:
 
 def _with_helpers(module: Module, function: Function) -> list[ast.Call]:
     """Its calls, and those of the functions of this file that it calls: `_load`, `_save`."""
-    own = [call for part in function.body for call in calls_here(part)]
+    own = calls_in(function)
     inside = [local for call in own if (local := module.local_function(call)) is not None and local is not function]
-    return own + [call for local in inside for part in local.body for call in calls_here(part)]
+    return own + [call for local in inside for call in calls_in(local)]
 
 
 def _read(module: Module, call: ast.Call) -> _Access | None:
@@ -108,7 +108,7 @@ def _is_true(node: ast.expr) -> bool:
 def _is_about_done(module: Module, function: Function) -> bool:
     owner = module.class_of(function)
     words = [function.name, owner.name if owner is not None else "", module.path.replace("\\", "/").rpartition("/")[2]]
-    for one in walk_here(function):
+    for one in walk_body(function):
         if isinstance(one, ast.Name):
             words.append(one.id)
         elif isinstance(one, ast.Attribute):
@@ -122,7 +122,7 @@ def _is_about_done(module: Module, function: Function) -> bool:
 
 
 def _grows(function: Function) -> bool:
-    for one in walk_here(function):
+    for one in walk_body(function):
         if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add | ast.BitOr):
             return True
         if isinstance(one, ast.Call) and last_name(one) in _GROWS:
@@ -139,7 +139,7 @@ def _is_counting(node: ast.BinOp) -> bool:
 
 
 def _is_locked(function: Function) -> bool:
-    entered = [item.context_expr for one in walk_here(function) if isinstance(one, ast.With | ast.AsyncWith)
+    entered = [item.context_expr for one in walk_body(function) if isinstance(one, ast.With | ast.AsyncWith)
                for item in one.items]  # fmt: skip
-    called = [call.func for call in calls_here(function)]
+    called = [call.func for call in calls_in(function)]
     return any(_LOCKS.search(ast.unparse(one)) for one in [*entered, *called])

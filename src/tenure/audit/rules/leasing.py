@@ -12,6 +12,7 @@ from tenure.audit.leases import (
     advised_seconds,
     batch_size,
     calculated,
+    has_heartbeat,
     is_sized_for_one,
     service_of,
     written,
@@ -37,7 +38,7 @@ def hard_coded(module: Module) -> Iterator[Hit]:
         seconds = module.seconds(call.timeout)
         if call.timeout is None or seconds is None:
             continue
-        if not module.has_heartbeat:
+        if not has_heartbeat(module):
             yield Hit("TQ101", call.node, f"{_said(call, seconds)}, whatever the work takes")
         elif seconds > CRASH_WINDOW_SECONDS:
             text = f"{_said(call, seconds)}: a heartbeat holds the message, so a crashed worker's waits that long for nothing"
@@ -52,14 +53,14 @@ def _said(call: QueueCall, seconds: float) -> str:
 def without_timeout(module: Module) -> Iterator[Hit]:
     """TQ102."""
     for call in _receives(module):
-        if call.timeout is None and not call.is_open and not module.has_heartbeat:
+        if call.timeout is None and not call.is_open and not has_heartbeat(module):
             default = "the queue's own timeout, 30 s unless it was made otherwise" if call.vendor == "sqs" else "30 s"
             yield Hit("TQ102", call.node, f"{call.name} says no timeout, and gets {default}")
 
 
 def batches(module: Module) -> Iterator[Hit]:
     """TQ103."""
-    if module.has_heartbeat:
+    if has_heartbeat(module):
         return
     for trace in traces(module):
         if trace.of(What.EXTEND):  # each message's lease is set anew when its turn comes

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tenure.audit.module import Module, calls_here, last_name, walk_here
+from tenure.audit.module import Module, calls_here, calls_in, last_name, walk_here
 from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 
@@ -46,7 +46,7 @@ def _speaks(node: ast.AST, word: str) -> bool:
 def _pauses(module: Module, loop: ast.stmt) -> bool:
     calls = list(calls_here(loop))
     inside = [function for call in calls if (function := module.local_function(call)) is not None]
-    calls += [call for function in inside for call in calls_here(function)]
+    calls += [call for function in inside for call in calls_in(function)]
     return any(word in last_name(call).lower() for call in calls for word in _PAUSES)
 
 

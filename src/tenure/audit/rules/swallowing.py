@@ -4,6 +4,7 @@ An error that is logged as one, counted, told to the caller or tried again is he
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module, calls_here, last_name
@@ -22,6 +23,7 @@ _BROAD = {
     "RedisError",
     "ConnectionError",
 }
+_ATTEMPT = re.compile(r"(^|_)(attempt|retr|tries)")
 _UNHEARD = {"debug"}
 
 
@@ -90,5 +92,5 @@ def _is_attempt(module: Module, statement: ast.AST) -> bool:
             return False
         if isinstance(one, ast.For | ast.AsyncFor | ast.While):
             words = {name.id.lower() for name in ast.walk(one) if isinstance(name, ast.Name)}
-            return any(part in word for word in words for part in ("attempt", "retr", "tries"))
+            return any(map(_ATTEMPT.search, words))
     return False

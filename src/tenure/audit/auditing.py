@@ -1,6 +1,6 @@
 """The audit itself: files in, a report out. One file at a time; nothing a file contains can end it.
 
-Most files of a project never speak of a queue. They are parsed, so that a broken one is told, and not looked at further.
+Most files of a project never speak of a queue. They are parsed, so that a broken one is told, and no more.
 """
 
 import ast

@@ -3,11 +3,20 @@
 The list that one makes before changing anything: where messages are received, on which lease, and who deletes them.
 """
 
-from tenure.audit.leases import advised_seconds, batch_size, calculated, has_heartbeat, is_sized_for_one, service_of, written
-from tenure.audit.module import Module, last_name
+from tenure.audit.leases import (
+    advised_seconds,
+    batch_size,
+    calculated,
+    has_heartbeat,
+    is_sized_for_one,
+    service_of,
+    written,
+)
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
 from tenure.audit.region import Text
 from tenure.audit.report import Operation
+from tenure.audit.tree import last_name
 
 
 def operations(module: Module, text: Text) -> list[Operation]:
@@ -42,7 +51,7 @@ def _timeout(module: Module, call: QueueCall) -> tuple[float | None, str]:
     return seconds, f"{seconds:g} s" if seconds is not None else written(call.timeout, 32)
 
 
-def _recommendation(module: Module, call: QueueCall, service: str | None) -> str:
+def _recommendation(module: Module, call: QueueCall, service: str | None) -> str:  # noqa: PLR0911 - one a kind
     match call.kind:
         case Kind.RECEIVE:
             return _lease(module, call, service)

@@ -33,8 +33,8 @@ _ALL = (
         "batch-on-one-lease",
         _WARNING,
         "A batch is received on a lease for one message, and run one by one",
-        "All leases of a batch begin with the receive. The last message waits for all others, and is lent to somebody "
-        "else before its turn comes.",
+        "All leases of a batch begin with the receive. The last message waits for all others, and is lent to "
+        "somebody else before its turn comes.",
         "Receive no more than you run at once, or hold every message of the batch by VisibilityHeartbeat.",
     ),
     Rule(
@@ -42,8 +42,8 @@ _ALL = (
         "never-deleted",
         _CRITICAL,
         "What is received is worked on, and never deleted",
-        "A message that is not deleted comes back when its timeout is over, and is done again, for as long as the queue "
-        "keeps it.",
+        "A message that is not deleted comes back when its timeout is over, and is done again, for as long as the "
+        "queue keeps it.",
         "Delete it after the work, by delete_message_with_retry.",
     ),
     Rule(
@@ -68,8 +68,8 @@ _ALL = (
         "delete-error-swallowed",
         _WARNING,
         "An error of the delete is swallowed",
-        "A delete that failed brings the message back after its timeout. Nobody tries again, and nobody is told why the "
-        "work was done twice.",
+        "A delete that failed brings the message back after its timeout. Nobody tries again, and nobody is told why "
+        "the work was done twice.",
         "Use delete_message_with_retry, and log or count what it says; MessageDeletionTracker does that.",
     ),
     Rule(
@@ -85,7 +85,7 @@ _ALL = (
         "update-without-timeout",
         _CRITICAL,
         "`update_message` without a timeout shows the message at once",
-        "Without `visibility_timeout` the Azure SDK sends 0: the message is lent to somebody else while it is worked on.",
+        "Without `visibility_timeout` the Azure SDK sends 0: somebody else gets the message while it is worked on.",
         "Say visibility_timeout, or hold the message by VisibilityHeartbeat.",
     ),
     Rule(
@@ -102,7 +102,7 @@ _ALL = (
         "blocking-call",
         _WARNING,
         "A blocking call in an async handler",
-        "It stops the event loop: no other message runs, and no beat is sent for those that are held, so their leases end.",
+        "It stops the event loop: no other message runs, and a heartbeat in that loop does not beat, so leases end.",
         "Use an async client or asyncio.sleep, or move the call off the loop by asyncio.to_thread.",
     ),
     Rule(
@@ -112,8 +112,8 @@ _ALL = (
         "A loop asks for messages without waiting for them",
         "Every empty answer is a request that is paid for, and SQS asks a part of its servers only: messages that are "
         "there are not found.",
-        "On SQS say WaitTimeSeconds=20; on Azure, which cannot wait, sleep with a growing pause while nothing comes; on "
-        "Redis say block.",
+        "On SQS say WaitTimeSeconds=20; on Azure, which cannot wait, sleep for longer and longer while nothing comes; "
+        "on Redis say block.",
     ),
     Rule(
         "TQ901",

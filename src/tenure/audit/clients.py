@@ -1,14 +1,15 @@
 """Which client stands behind an expression: of SQS, Azure Storage Queues, Redis or another service, sync or async.
 
-Told by how it was made (`boto3.client("sqs")`, `QueueClient.from_connection_string`), by the type beside its name, or by
-what a function of the same file returns. None: not known, and nothing is assumed. `queue_calls.py` asks.
+Told by how it was made (`boto3.client("sqs")`, `QueueClient.from_connection_string`), by the type beside its name, or
+by what a function of the same file returns. None: not known, and nothing is assumed. `queue_calls.py` asks.
 """
 
 import ast
 from enum import StrEnum
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, last_name, walk_body
+from tenure.audit.module import Module
+from tenure.audit.tree import Function, last_name, walk_body
 
 _DEEPEST = 6
 _AWS_ASYNC = ("aiobotocore", "aioboto3")
@@ -41,7 +42,7 @@ class Client(NamedTuple):
     is_async: bool | None
 
 
-def client_of(module: Module, node: ast.expr | None, depth: int = 0) -> Client | None:
+def client_of(module: Module, node: ast.expr | None, depth: int = 0) -> Client | None:  # noqa: PLR0911 - one a kind
     """The client that an expression is."""
     if node is None or depth > _DEEPEST:
         return None
@@ -66,7 +67,7 @@ def _agreed(found: list[Client | None]) -> Client | None:
     return known.pop() if len(known) == 1 else None
 
 
-def _made(module: Module, call: ast.Call, depth: int) -> Client | None:
+def _made(module: Module, call: ast.Call, depth: int) -> Client | None:  # noqa: PLR0911 - one a vendor
     name = last_name(call)
     full = module.full(call.func) or ""
     before = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -89,7 +90,7 @@ def _made(module: Module, call: ast.Call, depth: int) -> Client | None:
 
 def _aws(module: Module, call: ast.Call, name: str) -> Client | None:
     named = [one.value for one in call.keywords if one.arg == "service_name"]
-    service = module.constant((call.args or named or [None])[0])
+    service = next((module.constant(one) for one in [*call.args, *named]), None)
     is_known = module.imports_any("boto3", "botocore", *_AWS_ASYNC)
     if not isinstance(service, str) or not (is_known or service == "sqs"):
         return None

@@ -6,8 +6,9 @@ Shared by the rules of leases and by the baseline, so that both speak of the sam
 import ast
 from pathlib import PurePath
 
-from tenure.audit.module import Module, last_name
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
+from tenure.audit.tree import last_name
 from tenure.timing.margin import lease_seconds_for
 from tenure.timing.profile import PROFILES
 

@@ -8,61 +8,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from tenure.audit.tree import FUNCTIONS, Function, dotted
+
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: Names of one name of one name: far enough.
 _DEEPEST = 8
 #: No timeout and no count is larger.
 _LARGEST = 1e15
 _BEATS = re.compile(r"heart_?beat|keep_?alive|(extend|renew)_?(visib|lease|lock|timeout)|visibility_?(extend|renew)")
-
-
-def dotted(node: ast.AST) -> str | None:
-    """`a.b.c` as text. None: it is no plain chain of names."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
-
-
-def last_name(call: ast.Call) -> str:
-    """The name that is called, without what stands before its dot; empty for anything else."""
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-
-
-def walk_here(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything below a node that runs when it runs: not the bodies of functions that are only defined there."""
-    ahead = [node]
-    while ahead:
-        found = ahead.pop()
-        yield found
-        ahead += [
-            child
-            for child in reversed(list(ast.iter_child_nodes(found)))
-            if not isinstance(child, (*_FUNCTIONS, ast.ClassDef))
-        ]
-
-
-def calls_here(node: ast.AST) -> Iterator[ast.Call]:
-    """The calls that are made when this runs, in the order of the text."""
-    return (found for found in walk_here(node) if isinstance(found, ast.Call))
-
-
-def walk_body(function: Function) -> Iterator[ast.AST]:
-    """Everything that runs when a function is called."""
-    inside = (part for part in function.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef)))
-    return (found for part in inside for found in walk_here(part))
-
-
-def calls_in(function: Function) -> list[ast.Call]:
-    """The calls that a function makes, in the order of the text."""
-    return [found for found in walk_body(function) if isinstance(found, ast.Call)]
 
 
 class Module:
@@ -100,7 +54,7 @@ class Module:
         self.functions.sort(key=lambda function: function.lineno)
         self.calls.sort(key=lambda call: (call.lineno, call.col_offset))
 
-    def _note(self, node: ast.AST) -> None:  # noqa: C901 - one case a kind of node, read top to bottom
+    def _note(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case a kind of node
         match node:
             case ast.Call():
                 self.calls.append(node)
@@ -200,7 +154,7 @@ class Module:
     def scope_of(self, node: ast.AST) -> Scope:
         """Where a name that stands here is bound."""
         for one in self.around(node):
-            if isinstance(one, (*_FUNCTIONS, ast.ClassDef, ast.Module)):
+            if isinstance(one, (*FUNCTIONS, ast.ClassDef, ast.Module)):
                 return one
         return self.tree
 
@@ -233,7 +187,7 @@ class Module:
                 yield owner, name.partition(".")[2]
         elif "." not in name:
             for one in self.around(node):
-                if isinstance(one, (*_FUNCTIONS, ast.Module)):
+                if isinstance(one, (*FUNCTIONS, ast.Module)):
                     yield one, name
 
     def local_function(self, call: ast.Call) -> Function | None:
@@ -248,7 +202,7 @@ class Module:
         outside = (one for one in self.functions if not isinstance(self.parents.get(one), ast.ClassDef))
         return next((one for one in outside if one.name == name), None)
 
-    def constant(self, node: ast.expr | None, depth: int = 0) -> float | str | None:
+    def constant(self, node: ast.expr | None, depth: int = 0) -> float | str | None:  # noqa: PLR0911 - one a kind
         """The number or text that an expression always is. None: not known before it runs."""
         if node is None or depth > _DEEPEST:
             return None

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tenure.audit.clients import Client, Shape, client_of
-from tenure.audit.module import Module, dotted, last_name
+from tenure.audit.module import Module
+from tenure.audit.tree import dotted, last_name
 
 
 class Kind(StrEnum):
@@ -114,8 +115,10 @@ def _read(module: Module, call: ast.Call) -> QueueCall | None:
     words, is_open = _words(module, call)
     client = client_of(module, call.func.value) or _queue_by(name, words)
     vendor = client.vendor if client is not None else _vendor_by(module, call.func, words, is_open=is_open)
-    kind = _table(vendor, client).get(name)
-    return None if kind is None or vendor is None else QueueCall(kind, vendor, call, words, is_open, client)
+    table = _table(vendor, client)
+    if vendor is None or name not in table:
+        return None
+    return QueueCall(table[name], vendor, call, words, is_open, client)
 
 
 def _table(vendor: str | None, client: Client | None) -> dict[str, Kind]:
@@ -168,7 +171,9 @@ def _of_message(module: Module, call: ast.Call) -> QueueCall | None:
         return QueueCall(Kind.EXTEND, "sqs", call, words, is_open, None) if "VisibilityTimeout" in words else None
     before = dotted(call.func.value) or ""
     is_message = "message" in before or before in ("m", "msg", "self.msg")
-    return QueueCall(Kind.DELETE, "sqs", call, {}, is_open, None) if is_message and not call.args and not words else None
+    return (
+        QueueCall(Kind.DELETE, "sqs", call, {}, is_open, None) if is_message and not call.args and not words else None
+    )
 
 
 def _words(module: Module, call: ast.Call) -> tuple[dict[str, ast.expr], bool]:

@@ -12,7 +12,7 @@ ORDER = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 
 
 class Located(msgspec.Struct, frozen=True):
-    """A finding and where it is. Lines and columns count from 1; the end column is the one behind the last character."""
+    """A finding and where it is. Lines and columns count from 1; the end is behind the last character."""
 
     finding: Finding
     path: str

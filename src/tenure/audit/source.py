@@ -26,24 +26,23 @@ def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]
     for path in paths:
         # Names are kept as they were given: that is how people find them again.
         for one in _below(path, exclude) if Path(path).is_dir() else [path]:
-            found[os.path.normpath(one)] = None
+            found[str(Path(one))] = None
     return list(found)
 
 
 def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if _is_wanted(os.path.join(root, name), exclude, is_folder=True))
+        folders[:] = sorted(name for name in folders if _is_wanted(Path(root, name), exclude, is_folder=True))
         for name in sorted(files):
-            path = os.path.join(root, name)
-            if name.endswith(".py") and _is_wanted(path, exclude, is_folder=False):
-                yield path
+            if name.endswith(".py") and _is_wanted(Path(root, name), exclude, is_folder=False):
+                yield str(Path(root, name))
 
 
-def _is_wanted(path: str, exclude: Sequence[str], *, is_folder: bool) -> bool:
-    name = os.path.basename(path)
+def _is_wanted(path: Path, exclude: Sequence[str], *, is_folder: bool) -> bool:
+    name = path.name
     if is_folder and (name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info")):
         return False
-    plain = os.path.normpath(path).replace(os.sep, "/")
+    plain = path.as_posix()
     return not any(fnmatch(plain, pattern) or fnmatch(name, pattern) or plain.startswith(f"{pattern.rstrip('/')}/")
                    for pattern in exclude)  # fmt: skip
 

@@ -1,8 +1,8 @@
 """A trace: what a function does with messages, in the order in which it does it.
 
-Messages are what a receive returned, or the parameters that a delete is about; whatever is made of them belongs to them.
-Branches are walked one after the other, and every event knows what stands around it, so that a rule can tell what always
-happens from what may. One function at a time: what others do with a message counts as work, or as handing it on.
+Messages are what a receive returned, or the parameters that a delete is about, and whatever is made of them.
+Branches are walked one after the other, and every step knows what stands around it, so that a rule can tell what
+always happens from what may. One function at a time: what others do with a message counts as work, or as handing it on.
 """
 
 import ast
@@ -11,8 +11,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, calls_in, dotted, last_name, walk_body, walk_here
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.tree import Function, calls_in, dotted, last_name, walk_body, walk_here
 from tenure.audit.work import Effort, effort_of
 
 
@@ -142,13 +143,19 @@ class _Tracer:
     def _simple(self, node: ast.stmt, around: Around) -> None:
         self._expression(node, around)
         match node:
-            case ast.Assign() if self._is_message(node.value):
+            case ast.Assign() if self._is_message(node.value) and not self._is_answer(node.value):
                 for target in node.targets:
                     self._keep(target)
             case ast.AnnAssign() if node.value is not None and self._is_message(node.value):
                 self._keep(node.target)
             case ast.Return() if node.value is not None and self._is_whole(node.value):
                 self._hands_on = True
+
+    def _is_answer(self, node: ast.expr) -> bool:
+        """What a delete says of a message is no message."""
+        inner = node.value if isinstance(node, ast.Await) else node
+        call = self._calls.get(inner) if isinstance(inner, ast.Call) else None
+        return call is not None and call.kind is Kind.DELETE
 
     def _keep(self, target: ast.expr) -> None:
         if isinstance(target, ast.Name | ast.Tuple | ast.List):
@@ -230,7 +237,7 @@ class _Tracer:
         if isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
             text = ast.dump(node)
             has_receipt = any(word in text for word in ("ReceiptHandle", "receipt", "Messages"))
-            return self._is_message(node) and (has_receipt or isinstance(node, ast.Call) and self._receives(node))
+            return self._is_message(node) and (has_receipt or (isinstance(node, ast.Call) and self._receives(node)))
         return isinstance(node, ast.ListComp | ast.GeneratorExp | ast.BoolOp | ast.IfExp) and self._is_message(node)
 
     def _receives(self, node: ast.Call) -> bool:

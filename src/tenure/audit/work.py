@@ -1,14 +1,15 @@
 """Which calls are work on a message, and which only read, tell or count it.
 
-Work takes time or has an effect: what a lease must cover, and what must not be lost. A name decides, as there is nothing
-else to ask; where it says nothing, a call that is given a message counts as work. Used by `trace.py`.
+Work takes time or has an effect: what a lease must cover, and what must not be lost. A name decides, as there is
+nothing else to ask; where it says nothing, a call that is given a message counts as work. Used by `trace.py`.
 """
 
 import ast
 import re
 from enum import StrEnum
 
-from tenure.audit.module import Module, dotted, last_name
+from tenure.audit.module import Module
+from tenure.audit.tree import dotted, last_name
 
 
 class Effort(StrEnum):
@@ -22,24 +23,28 @@ class Effort(StrEnum):
 
 
 _LIGHT = frozenset(
-    "abs add all any append as_completed astimezone b64decode b64encode bind bool bytes capture_exception "
-    "check_duplicate copy count critical cursor debug decode deepcopy dict discard dumps encode endswith enumerate "
-    "error exception extend filter float format format_exc fromisoformat fromtimestamp get get_json getattr getLogger "
-    "hasattr hash hexdigest id inc incr increment index info insert int isinstance isoformat items iter join keys "
-    "labels len list load loads log lower lstrip max md5 min monotonic next now observe open parse perf_counter pop "
-    "popleft print range record removeprefix removesuffix replace repr reversed round rsplit rstrip set set_attribute "
-    "set_tag setdefault sha1 sha256 sorted split start_as_current_span startswith str strftime strip strptime sum "
-    "time timedelta timestamp total_seconds tuple type unquote unquote_plus update upper urlparse utcnow uuid4 values "
-    "warn warning write zip".split()
+    """
+    abs add all any append as_completed astimezone b64decode b64encode bind bool bytes capture_exception
+    check_duplicate copy count critical cursor debug decode deepcopy dict discard dumps encode endswith enumerate
+    error exception extend filter float format format_exc fromisoformat fromtimestamp get get_json getattr getLogger
+    hasattr hash hexdigest id inc incr increment index info insert int isinstance isoformat items iter join keys
+    labels len list load loads log lower lstrip max md5 min monotonic next now observe open parse perf_counter pop
+    partition popleft print range record removeprefix removesuffix replace repr reversed round rpartition rsplit rstrip set set_attribute
+    set_tag setdefault sha1 sha256 sorted split start_as_current_span startswith str strftime strip strptime sum
+    time timedelta timestamp total_seconds tuple type unquote unquote_plus update upper urlparse utcnow uuid4 values
+    warn warning write zip
+    """.split()  # noqa: SIM905 - read as words
 )
 _LIGHT_PARTS = re.compile(
-    r"^(_*)(is|has|can|should|get|make|build|to|from|as)_|parse|decode|deserial|valid|verif|duplicat|heart_?beat|^_*log_|seen|"
+    r"^(_*)(is|has|can|should|get|to|from|as)_|parse|decode|deserial|valid|verif|duplicat|heart_?beat|^_*log_|seen|"
     r"^_*count|metric|stat(s|istics)$|^_*emit|^_*extract_(body|payload|id)|receipt|^report_progress$"
 )
 _STARTS = frozenset(
-    "create_task ensure_future gather submit start_soon put put_nowait spawn spawn_n apply_async map imap "
-    "imap_unordered starmap run_coroutine_threadsafe call_soon_threadsafe call_soon TaskGroup Thread Process send_task "
-    "delay enqueue".split()
+    """
+    create_task ensure_future gather submit start_soon put put_nowait spawn spawn_n apply_async map imap
+    imap_unordered starmap run_coroutine_threadsafe call_soon_threadsafe call_soon TaskGroup Thread Process send_task
+    delay enqueue
+    """.split()  # noqa: SIM905 - likewise
 )
 
 

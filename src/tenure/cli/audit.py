@@ -1,4 +1,4 @@
-"""`tenure audit`: reads source code, and says where its queues lose messages, run them twice or hold them for nobody."""
+"""`tenure audit`: source code, and where its queues lose messages, run them twice or hold them for nobody."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

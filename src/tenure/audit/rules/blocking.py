@@ -1,16 +1,17 @@
 """TQ501: calls that stop the event loop, in async code that handles messages.
 
-Handlers are the async functions that call a queue, tasks of a Tenure app, and what these call in the same file. Only what
-is sure to block counts: known functions of known modules, and clients that are known to be sync.
+Handlers are the async functions that call a queue, tasks of a Tenure app, and what these call in the same file. Only
+what is sure to block counts: known functions of known modules, and clients that are known to be sync.
 """
 
 import ast
 from collections.abc import Iterator
 
 from tenure.audit.clients import client_of
-from tenure.audit.module import Function, Module, calls_in, walk_body
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, queue_calls
 from tenure.audit.rule import Hit
+from tenure.audit.tree import Function, calls_in, walk_body
 
 _VERBS = ("delete", "get", "head", "options", "patch", "post", "put", "request")
 _BLOCKING = {

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tenure.audit.module import Function, Module, calls_in, last_name, walk_body
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import queue_calls
 from tenure.audit.rule import Hit
+from tenure.audit.tree import Function, calls_in, last_name, walk_body
 
 _SURE = re.compile(
     r"de_?dup|duplicat|idempot|(seen|processed|handled|done|completed)_?(ids?|messages?|keys?|log|events?)\b|already_?(seen|processed|done)"

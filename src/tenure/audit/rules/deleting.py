@@ -1,12 +1,14 @@
 """TQ201, TQ202, TQ203, TQ205: whether, when and how what is received is deleted."""
 
 import ast
+import itertools
 from collections.abc import Iterator
 
-from tenure.audit.module import Module, last_name
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
+from tenure.audit.tree import last_name
 
 _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
@@ -24,8 +26,8 @@ def never_deleted(module: Module) -> Iterator[Hit]:
             is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
             if call is not None and not is_peek and not _needs_no_ack(call.node):
                 verb = "acknowledges" if call.vendor == "redis" else "deletes"
-                text = f"received by {call.name}, worked on in line {work[0].node.lineno}, and nothing in this file {verb} it"
-                yield Hit("TQ201", call.node, text)
+                where = f"worked on in line {work[0].node.lineno}"
+                yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
 
 
 def _may_delete(call: ast.Call) -> bool:
@@ -56,21 +58,24 @@ def _in_finally(trace: Trace) -> Iterator[Hit]:
 
 
 def _before_work(trace: Trace) -> Iterator[Hit]:
-    ordered = [step for step in trace.steps if step.what in (What.WORK, What.STARTED, What.DELETE)]
+    ordered = trace.of(What.RECEIVE, What.WORK, What.STARTED, What.DELETE)
     for place, step in enumerate(ordered):
-        if step.what is not What.DELETE:
+        if step.what in (What.WORK, What.STARTED):
             return  # the work comes first
+        if step.what is What.RECEIVE:
+            continue
         if step.is_conditional or any(part == "finalbody" for _, part in step.around):
             continue
-        after = next((one for one in ordered[place:] if _is_its_work(one, step)), None)
+        same = itertools.takewhile(lambda one: one.what is not What.RECEIVE, ordered[place:])
+        after = next((one for one in same if _is_its_work(one, step)), None)
         if after is not None:
             yield Hit("TQ203", step.node, f"deleted here, worked on in line {after.node.lineno}")
             return
 
 
 def _is_its_work(step: Happening, delete: Happening) -> bool:
-    after_error = any(part in ("handlers", "finalbody") for _, part in step.around if _ not in dict(delete.around))
-    return step.what in (What.WORK, What.STARTED) and not after_error
+    own = [part for place in step.around if place not in delete.around for part in place[1:]]
+    return step.what in (What.WORK, What.STARTED) and not {"handlers", "finalbody"} & set(own)
 
 
 def unread_batches(module: Module) -> Iterator[Hit]:

@@ -41,8 +41,8 @@ def hard_coded(module: Module) -> Iterator[Hit]:
         if not has_heartbeat(module):
             yield Hit("TQ101", call.node, f"{_said(call, seconds)}, whatever the work takes")
         elif seconds > CRASH_WINDOW_SECONDS:
-            text = f"{_said(call, seconds)}: a heartbeat holds the message, so a crashed worker's waits that long for nothing"
-            yield Hit("TQ101", call.node, text)
+            why = "a heartbeat holds the message, so a crashed worker's waits that long for nothing"
+            yield Hit("TQ101", call.node, f"{_said(call, seconds)}: {why}")
 
 
 def _said(call: QueueCall, seconds: float) -> str:

@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from tenure.audit.module import Module, calls_here, calls_in, last_name, walk_here
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
+from tenure.audit.tree import calls_here, calls_in, last_name, walk_here
 
 _LOOPS = (ast.While, ast.For, ast.AsyncFor)
 _PAUSES = ("sleep", "wait", "pause", "backoff", "idle")

@@ -1,15 +1,16 @@
 """TQ204: errors of a delete that nobody hears of.
 
-An error that is logged as one, counted, told to the caller or tried again is heard. That a message is already gone is none.
+An error that is logged, counted, told to the caller or tried again is heard. That a message is gone already is none.
 """
 
 import ast
 import re
 from collections.abc import Iterator
 
-from tenure.audit.module import Module, calls_here, last_name
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, queue_calls
 from tenure.audit.rule import Hit
+from tenure.audit.tree import calls_here, last_name
 
 _BROAD = {
     "Exception",

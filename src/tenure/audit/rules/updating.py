@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from tenure.audit.module import Module, last_name
+from tenure.audit.module import Module
 from tenure.audit.queue_calls import queue_calls
 from tenure.audit.rule import Hit
+from tenure.audit.tree import last_name
 
 
 def updates_without_timeout(module: Module) -> Iterator[Hit]:

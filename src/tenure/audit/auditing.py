@@ -21,12 +21,15 @@ from tenure.audit.rules import CHECKS
 from tenure.audit.source import Unreadable, python_files, read
 from tenure.finding import Finding
 
-#: Without one of these words in it, no rule can speak of a file.
-_SPEAKS = re.compile(
-    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|xreadgroup|xack|xclaim|receive_messages|"
-    rb"\.task\b|de_?dup|duplicat|idempot|processed|seen|handled|completed|message_?id",
+#: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
+_QUEUES = re.compile(
+    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|xreadgroup|xautoclaim|xack|xclaim|"
+    rb"send_message|xadd|delete_and_track",
     re.IGNORECASE,
 )
+_TASKS = re.compile(rb"\btenure\b[\s\S]*\.task\b")
+_DONE = re.compile(rb"de_?dup|duplicat|idempot|processed|seen|handled|done|completed|message_?id", re.IGNORECASE)
+_WRITTEN = re.compile(rb"upload_blob|put_object|write_text|write_bytes|open\(")
 
 
 class FileReport(NamedTuple):
@@ -93,7 +96,7 @@ def _not_audited(path: str, reason: str, lines: int, line: int, rules: Collectio
 def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: Collection[str]) -> FileReport:
     comments = ignoring_comments(source)
     found = [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
-    if not _SPEAKS.search(source):
+    if not _may_concern(source):
         return FileReport(found, [], lines, 0)
     module = Module(path, tree)
     text = Text(source)
@@ -103,6 +106,12 @@ def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: C
     found.sort(key=lambda one: (one.line, one.column, one.finding.id))
     rows = operations(module, text)
     return FileReport(found, rows, lines, len(hits) - len(kept))
+
+
+def _may_concern(source: bytes) -> bool:
+    if _QUEUES.search(source) or _TASKS.search(source):
+        return True
+    return _WRITTEN.search(source) is not None and _DONE.search(source) is not None
 
 
 def _is_ignored(hit: Hit, comments: list[Comment]) -> bool:

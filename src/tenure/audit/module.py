@@ -33,6 +33,8 @@ class Module:
         #: None: something that is no expression, as an item of a loop.
         self._bound: dict[tuple[Scope, str], list[ast.expr | None]] = {}
         self._annotated: dict[tuple[Scope, str], ast.expr] = {}
+        #: By class and name; without a class, those that are called by their bare name.
+        self._named: dict[tuple[ast.ClassDef | None, str], Function] = {}
         self._words: set[str] = set()
         self._read()
         self.speaks_of_beats = any(_BEATS.search(word) for word in map(str.lower, self._words))
@@ -52,6 +54,9 @@ class Module:
         for node in nodes:
             self._note(node)
         self.functions.sort(key=lambda function: function.lineno)
+        for function in self.functions:
+            around = self.parents.get(function)
+            self._named.setdefault((around if isinstance(around, ast.ClassDef) else None, function.name), function)
         self.calls.sort(key=lambda call: (call.lineno, call.col_offset))
 
     def _note(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case a kind of node
@@ -196,11 +201,8 @@ class Module:
         if name is None or (first := name.split(".")[0]) in self.imports:
             return None
         if first in ("self", "cls") and name.count(".") == 1:
-            owner = self.class_of(call)
-            inside = [one for one in self.functions if owner is not None and self.parents.get(one) is owner]
-            return next((one for one in inside if one.name == name.split(".")[1]), None)
-        outside = (one for one in self.functions if not isinstance(self.parents.get(one), ast.ClassDef))
-        return next((one for one in outside if one.name == name), None)
+            return self._named.get((self.class_of(call), name.split(".")[1]))
+        return self._named.get((None, name))
 
     def constant(self, node: ast.expr | None, depth: int = 0) -> float | str | None:  # noqa: PLR0911 - one a kind
         """The number or text that an expression always is. None: not known before it runs."""

@@ -152,7 +152,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
 
 def _is_wrapped_receive(call: ast.Call, name: str) -> bool:
     """A function around a receive that takes the timeout: `receive_queue_messages(client, visibility_timeout=30)`."""
-    if name in _AZURE or "receive" not in name:
+    if name in _AZURE or not name.lstrip("_").startswith(("receive", "dequeue", "get_messages", "poll")):
         return False
     return any(one.arg == "visibility_timeout" for one in call.keywords)
 

@@ -31,26 +31,32 @@ def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]
 
 
 def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
-    for root, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if _is_wanted(Path(root, name), exclude, is_folder=True))
+    unlisted: list[str] = []
+    for root, folders, files in os.walk(folder, onerror=lambda error: unlisted.append(str(error.filename))):
+        folders[:] = sorted(name for name in folders if _is_ours(name) and not _is_out(Path(root, name), exclude))
         for name in sorted(files):
-            if name.endswith(".py") and _is_wanted(Path(root, name), exclude, is_folder=False):
+            if name.endswith(".py") and not _is_out(Path(root, name), exclude):
                 yield str(Path(root, name))
+    yield from unlisted  # to be told by `read`
 
 
-def _is_wanted(path: Path, exclude: Sequence[str], *, is_folder: bool) -> bool:
-    name = path.name
-    if is_folder and (name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info")):
-        return False
-    plain = path.as_posix()
-    return not any(fnmatch(plain, pattern) or fnmatch(name, pattern) or plain.startswith(f"{pattern.rstrip('/')}/")
-                   for pattern in exclude)  # fmt: skip
+def _is_ours(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in _SKIPPED and not folder.endswith(".egg-info")
+
+
+def _is_out(path: Path, exclude: Sequence[str]) -> bool:
+    """By its name, by its path, or by how its path ends."""
+    plain = f"/{path.as_posix()}"
+    return any(fnmatch(plain, one) or fnmatch(plain, f"*/{one.strip('/')}") for one in exclude)
 
 
 def read(path: str) -> bytes:
     """The bytes of a file, if it is one and of a size that people write."""
     try:
         about = Path(path).stat()
+        if stat.S_ISDIR(about.st_mode):
+            msg = "the folder cannot be listed"
+            raise Unreadable(msg)
         if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for, a device has no end
             msg = "it is no regular file"
             raise Unreadable(msg)

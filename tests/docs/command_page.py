@@ -67,7 +67,7 @@ def _section(command: click.Command, ctx: click.Context) -> str:
 
 
 def _row(option: click.Option) -> str:
-    names = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+    names = ", ".join(f"`{name}`" for name in [*sorted(option.opts, key=len, reverse=True), *option.secondary_opts])
     choices = f" One of {', '.join(option.type.choices)}." if isinstance(option.type, click.Choice) else ""
     default = f" Default: {option.default}." if option.show_default and option.default is not None else ""
     return f"| {names} | {option.help or ''}{default}{choices} |\n"

@@ -76,7 +76,7 @@ def _audit_file(path: str, rules: Collection[str]) -> FileReport:
 
 def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RULES)) -> FileReport:
     """Audit the text of one file."""
-    lines = source.count(b"\n") + 1
+    lines = source.count(b"\n") + (not source.endswith(b"\n"))
     try:
         return _audit_tree(ast.parse(source, path), source, path, lines, rules)
     except SyntaxError as error:

@@ -21,11 +21,12 @@ class Unreadable(Exception):
 
 
 def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]:
-    """Every file that is named, and every `*.py` below a folder that is, once and in order."""
+    """Every file that is named, and every `*.py` below a folder that is, once and in order; none that is excluded."""
     found: dict[str, None] = {}
     for path in paths:
         # Names are kept as they were given: that is how people find them again.
-        for one in _below(path, exclude) if Path(path).is_dir() else [path]:
+        named = [] if _is_out(Path(path), exclude) else [path]
+        for one in _below(path, exclude) if Path(path).is_dir() else named:
             found[str(Path(one))] = None
     return list(found)
 

@@ -97,5 +97,5 @@ def _too_short(module: Module, call: QueueCall) -> str:
         return ""
     service = service_of(module)
     needed = advised_seconds(service, size) if service else FLOOR_SECONDS * size
-    whose = f" of {service}" if service else ""
-    return f"a lease of {seconds:g} s: so many runs{whose} take {needed:g} s or more" if seconds < needed else ""
+    whose = f" of {service}" if service else ", at 30 s each,"
+    return f"a lease of {seconds:g} s: {size} runs{whose} need {needed:g} s" if seconds < needed else ""

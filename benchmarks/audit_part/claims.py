@@ -1,7 +1,7 @@
 """How long `tenure audit` takes for 100,000 lines. Called by `make bench`.
 
-Once of workers alone, the corpus of its tests over and over, where every rule has something to look at; once of ordinary
-code, what is installed beside us, where most files have nothing to do with queues.
+Once of workers alone, the corpus of its tests over and over, where every rule has something to look at; once of
+ordinary code, what is installed beside us, where most files have nothing to do with queues.
 """
 
 import subprocess

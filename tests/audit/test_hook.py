@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from click.testing import CliRunner
-from pre_commit.clientlib import load_manifest
+from pre_commit.clientlib import load_manifest  # type: ignore[import-untyped]
 
 from tenure.cli.root import root
 

@@ -95,7 +95,9 @@ def _aws(module: Module, call: ast.Call, name: str) -> Client | None:
     if not isinstance(service, str) or not (is_known or service == "sqs"):
         return None
     # A session that was handed in: `create_client` is awaited with aiobotocore, and is botocore's own name too.
-    is_async = module.imports_any(*_AWS_ASYNC) or (name == "create_client" and not module.imports_any("botocore"))
+    is_plain = (module.full(call.func) or "").startswith("boto3.")
+    is_bare = name == "create_client" and not module.imports_any("botocore")
+    is_async = is_bare or (module.imports_any(*_AWS_ASYNC) and not is_plain)
     shape = Shape.SERVICE if name == "resource" else Shape.CLIENT
     return Client("sqs" if service == "sqs" else "aws", shape, is_async)
 

@@ -4,6 +4,7 @@ Shared by the rules of leases and by the baseline, so that both speak of the sam
 """
 
 import ast
+from functools import lru_cache
 from pathlib import PurePath
 
 from tenure.audit.module import Module
@@ -19,19 +20,16 @@ CRASH_WINDOW_SECONDS = 60.0
 _BATCH_WORDS = ("MaxNumberOfMessages", "max_messages", "messages_per_page", "count")
 
 
+@lru_cache(maxsize=8)  # asked by every rule of leases, and by the baseline
 def has_heartbeat(module: Module) -> bool:
     """Whether something here renews leases while the work goes on, by its name or by doing so again and again."""
+    # In the loop that receives, an extend is one for each message, and no beat.
+    receiving = {module.function_of(call.node) for call in queue_calls(module) if call.kind is Kind.RECEIVE}
     return module.speaks_of_beats or any(
         call.kind is Kind.EXTEND and any(isinstance(one, ast.While) for one in module.around(call.node))
         for call in queue_calls(module)
-        if module.seconds(call.timeout) != 0 and not _receives_too(module, call)
+        if module.seconds(call.timeout) != 0 and module.function_of(call.node) not in receiving
     )
-
-
-def _receives_too(module: Module, call: QueueCall) -> bool:
-    """In the loop that receives, an extend is one for each message, and no beat."""
-    here = module.function_of(call.node)
-    return any(one.kind is Kind.RECEIVE and module.function_of(one.node) is here for one in queue_calls(module))
 
 
 def batch_size(module: Module, call: QueueCall) -> int:
@@ -54,6 +52,7 @@ def calculated(module: Module, call: QueueCall) -> ast.expr | None:
     return node
 
 
+@lru_cache(maxsize=8)
 def service_of(module: Module) -> str | None:
     """A service that has a profile, by what the code calls itself, else by its path."""
     for call in module.calls:

@@ -36,6 +36,8 @@ class Module:
         #: By class and name; without a class, those that are called by their bare name.
         self._named: dict[tuple[ast.ClassDef | None, str], Function] = {}
         self._words: set[str] = set()
+        self._texts: set[str] = set()
+        self._changed: set[str] = set()
         self._read()
         self.speaks_of_beats = any(_BEATS.search(word) for word in map(str.lower, self._words))
 
@@ -63,6 +65,12 @@ class Module:
         match node:
             case ast.Call():
                 self.calls.append(node)
+                if isinstance(node.func, ast.Attribute) and node.func.attr in ("update", "setdefault", "pop"):
+                    self._changed.add(dotted(node.func.value) or "")
+            case ast.Subscript() if not isinstance(node.ctx, ast.Load):
+                self._changed.add(dotted(node.value) or "")
+            case ast.Constant(value=str() as text):
+                self._texts.add(text)
             case ast.Name():
                 self._words.add(node.id)
             case ast.Attribute():
@@ -88,16 +96,19 @@ class Module:
                 for target in node.targets:
                     self._bind(target, node.value)
             case ast.AnnAssign():
-                self._bind(node.target, node.value)
+                self._bind(node.target, None if self._is_field(node) else node.value)
                 self._annotate(node.target, node.annotation)
             case ast.NamedExpr():
                 self._bind(node.target, node.value)
-            case ast.AugAssign():
-                self._bind(node.target, None)
-            case ast.For() | ast.AsyncFor() | ast.comprehension():
+            case ast.AugAssign() | ast.For() | ast.AsyncFor() | ast.comprehension():
                 self._bind(node.target, None)
             case ast.withitem() if node.optional_vars is not None:
                 self._bind(node.optional_vars, node.context_expr)
+
+    def _is_field(self, node: ast.AnnAssign) -> bool:
+        """Of a dataclass or a model: its value is only what stands there if nobody says otherwise."""
+        is_fixed = any(word in ast.unparse(node.annotation) for word in ("Final", "ClassVar"))
+        return isinstance(self.parents.get(node), ast.ClassDef) and not is_fixed
 
     def _parameters(self, function: Function | ast.Lambda) -> None:
         taken = function.args
@@ -145,9 +156,13 @@ class Module:
         """Whether something of these packages is imported, anywhere in the file."""
         return any(name == one or name.startswith(f"{one}.") for name in self.imports.values() for one in packages)
 
-    def mentions(self, word: str) -> bool:
-        """Whether the file uses that name."""
-        return word in self._words
+    def says(self, text: str) -> bool:
+        """Whether the file has that text as a literal of its own."""
+        return text in self._texts
+
+    def is_changed(self, node: ast.expr) -> bool:
+        """Whether something of that name gets or loses items somewhere: `words["x"] = 1`."""
+        return dotted(node) in self._changed
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """What stands around a node, from the inside out."""
@@ -194,6 +209,10 @@ class Module:
             for one in self.around(node):
                 if isinstance(one, (*FUNCTIONS, ast.Module)):
                     yield one, name
+
+    def function_named(self, name: str) -> Function | None:
+        """The function of this file that a bare name is."""
+        return self._named.get((None, name))
 
     def local_function(self, call: ast.Call) -> Function | None:
         """The function of this file that is called, by its name or as `self.name`."""

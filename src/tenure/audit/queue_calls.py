@@ -194,7 +194,7 @@ def _dict_words(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
     if isinstance(node, ast.Name | ast.Attribute):
         bound = module.bound(node)
         # A dict that is changed after it was made says `name["word"] = …`: then it is not known.
-        if len(bound) != 1 or bound[0] is None or _is_changed(module, node):
+        if len(bound) != 1 or bound[0] is None or module.is_changed(node):
             return None
         node = bound[0]
     if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
@@ -203,13 +203,3 @@ def _dict_words(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
     if isinstance(node, ast.Call) and last_name(node) == "dict" and not node.args and all(k.arg for k in node.keywords):
         return {str(one.arg): one.value for one in node.keywords}
     return None
-
-
-def _is_changed(module: Module, node: ast.expr) -> bool:
-    name = dotted(node)
-    for one in ast.walk(module.scope_of(node)):
-        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) and dotted(one.value) == name:
-            return True
-        if isinstance(one, ast.Call) and dotted(one.func) in (f"{name}.update", f"{name}.setdefault"):
-            return True
-    return False

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tenure.audit.module import Module
 from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
 from tenure.audit.tree import Function, calls_in, dotted, last_name, walk_body, walk_here
-from tenure.audit.work import Effort, effort_of
+from tenure.audit.work import Effort, effort_of, may_take_over
 
 
 class What(StrEnum):
@@ -65,16 +65,35 @@ class Trace(NamedTuple):
 @lru_cache(maxsize=8)
 def traces(module: Module) -> tuple[Trace, ...]:
     """A trace of every function, and of the module itself, that calls a queue."""
-    with_calls = {module.function_of(call.node) for call in queue_calls(module)}
+    with_calls = _kinds(module)
     places: list[Function | ast.Module] = [one for one in module.functions if one in with_calls]
     return tuple(_Tracer(module, place).trace() for place in [*places, *([module.tree] if None in with_calls else [])])
+
+
+@lru_cache(maxsize=8)
+def _kinds(module: Module) -> dict[Function | None, set[Kind]]:
+    """What each function does to queues by itself."""
+    found: dict[Function | None, set[Kind]] = {}
+    for call in queue_calls(module):
+        found.setdefault(module.function_of(call.node), set()).add(call.kind)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _returns(function: Function) -> bool:
+    return any(isinstance(one, ast.Return | ast.Yield) and one.value is not None for one in walk_body(function))
+
+
+@lru_cache(maxsize=8)
+def _by_node(module: Module) -> dict[ast.Call, QueueCall]:
+    return {call.node: call for call in queue_calls(module)}
 
 
 class _Tracer:
     def __init__(self, module: Module, place: Function | ast.Module) -> None:
         self._module = module
         self._place = place
-        self._calls = {call.node: call for call in queue_calls(module)}
+        self._calls = _by_node(module)
         self._messages: set[str] = set()
         self._steps: list[Happening] = []
         self._hands_on = False
@@ -93,10 +112,10 @@ class _Tracer:
         for call in (self._calls[one] for one in calls_in(function) if one in self._calls):
             if call.kind is Kind.DELETE:
                 named |= _names(*_about(call))
-        for name in list(named - taken):  # `receipt = message["ReceiptHandle"]`
-            for one in walk_body(function):
-                if isinstance(one, ast.Assign) and any(dotted(target) == name for target in one.targets):
-                    named |= _names(one.value)
+        local = named - taken  # `receipt = message["ReceiptHandle"]`
+        for one in walk_body(function):
+            if isinstance(one, ast.Assign) and any(dotted(target) in local for target in one.targets):
+                named |= _names(one.value)
         return (named & taken) - {"self", "cls"}
 
     # -- statements ----------------------------------------------------------------------------------
@@ -203,7 +222,8 @@ class _Tracer:
         if effort is not Effort.NONE:
             self._steps.append(Happening(What(effort.value), node, around, call))
         is_kept = last_name(node) in ("append", "add", "put", "put_nowait", "extend")
-        if (effort is not Effort.NONE and self._module.local_function(node) is None) or is_kept:
+        is_taken = effort is not Effort.NONE or may_take_over(node)
+        if (is_taken and self._module.local_function(node) is None) or is_kept:
             self._hands_on = self._hands_on or any(map(self._is_whole, given))
 
     def _deletes(self, node: ast.Call) -> bool:
@@ -211,8 +231,7 @@ class _Tracer:
         local = self._module.local_function(node)
         if local is None or not any(word in local.name.lower() for word in ("delete", "ack", "remove", "complete")):
             return False
-        inside = (self._calls.get(one) for one in calls_in(local))
-        return any(call is not None and call.kind is Kind.DELETE for call in inside)
+        return Kind.DELETE in _kinds(self._module).get(local, ())
 
     # -- messages ------------------------------------------------------------------------------------
 
@@ -247,9 +266,7 @@ class _Tracer:
         local = self._module.local_function(node)
         if local is None or local is self._place:
             return False
-        inside = (self._calls.get(one) for one in calls_in(local))
-        returns = any(isinstance(one, ast.Return | ast.Yield) and one.value is not None for one in walk_body(local))
-        return returns and any(found is not None and found.kind is Kind.RECEIVE for found in inside)
+        return Kind.RECEIVE in _kinds(self._module).get(local, ()) and _returns(local)
 
 
 def _about(call: QueueCall) -> list[ast.AST]:

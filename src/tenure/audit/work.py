@@ -29,7 +29,8 @@ _LIGHT = frozenset(
     error exception extend filter float format format_exc fromisoformat fromtimestamp get get_json getattr getLogger
     hasattr hash hexdigest id inc incr increment index info insert int isinstance isoformat items iter join keys
     labels len list load loads log lower lstrip max md5 min monotonic next now observe open parse perf_counter pop
-    partition popleft print range record removeprefix removesuffix replace repr reversed round rpartition rsplit rstrip set set_attribute
+    partition popleft print range record removeprefix removesuffix replace repr
+    reversed round rpartition rsplit rstrip set set_attribute
     set_tag setdefault sha1 sha256 sorted split start_as_current_span startswith str strftime strip strptime sum
     time timedelta timestamp total_seconds tuple type unquote unquote_plus update upper urlparse utcnow uuid4 values
     warn warning write zip
@@ -60,6 +61,12 @@ def effort_of(module: Module, call: ast.Call) -> Effort:
         return Effort.NONE
     # `Job(**body)` makes a value of it.
     return Effort.NONE if name[0].isupper() and not name.isupper() else Effort.WORK
+
+
+def may_take_over(call: ast.Call) -> bool:
+    """Whether it makes an object that could do the rest with a message that it is given: `MessageLease(message)`."""
+    name = last_name(call)
+    return bool(name) and name[0].isupper()
 
 
 def _is_pool(call: ast.Call) -> bool:

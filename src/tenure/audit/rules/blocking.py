@@ -42,11 +42,11 @@ def _handlers(module: Module) -> list[ast.AsyncFunctionDef]:
     settling = [call for call in queue_calls(module) if call.kind is not Kind.SEND]
     ahead: list[Function] = [one for call in settling if (one := module.function_of(call.node)) is not None]
     ahead += [one for one in module.functions if module.imports_any("tenure") and _is_task(one)]
-    found: list[Function] = []
+    found: dict[Function, None] = {}
     while ahead:
         function = ahead.pop()
         if function not in found:
-            found.append(function)
+            found[function] = None
             ahead += _reached(module, function)
     return [one for one in found if isinstance(one, ast.AsyncFunctionDef)]
 
@@ -61,7 +61,7 @@ def _reached(module: Module, function: Function) -> list[Function]:
     calls = calls_in(function)
     called = {local for call in calls if (local := module.local_function(call)) is not None}
     names = {one.id for call in calls for one in call.args if isinstance(one, ast.Name)}
-    given = {one for one in module.functions if one.name in names and isinstance(one, ast.AsyncFunctionDef)}
+    given = {one for one in map(module.function_named, names) if isinstance(one, ast.AsyncFunctionDef)}
     return sorted(called | given, key=lambda one: one.lineno)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
@@ -10,6 +11,7 @@ from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.audit.tree import last_name
 
+_ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
 _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
 
@@ -58,6 +60,8 @@ def _in_finally(trace: Trace) -> Iterator[Hit]:
 
 
 def _before_work(trace: Trace) -> Iterator[Hit]:
+    if not trace.of(What.RECEIVE) and _ENDS.search(getattr(trace.function, "name", "").lower()):
+        return  # called when the work is done: what follows the delete tells others
     ordered = trace.of(What.RECEIVE, What.WORK, What.STARTED, What.DELETE)
     for place, step in enumerate(ordered):
         if step.what in (What.WORK, What.STARTED):

@@ -20,7 +20,7 @@ from tenure.audit.leases import (
 from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
-from tenure.audit.trace import Happening, What, traces
+from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.timing.margin import FLOOR_SECONDS
 
 
@@ -52,10 +52,16 @@ def _said(call: QueueCall, seconds: float) -> str:
 
 def without_timeout(module: Module) -> Iterator[Hit]:
     """TQ102."""
+    used = {step.node for trace in traces(module) if _uses(trace) for step in trace.of(What.RECEIVE)}
     for call in _receives(module):
-        if call.timeout is None and not call.is_open and not has_heartbeat(module):
+        if call.timeout is None and call.node in used and not call.is_open and not has_heartbeat(module):
             default = "the queue's own timeout, 30 s unless it was made otherwise" if call.vendor == "sqs" else "30 s"
             yield Hit("TQ102", call.node, f"{call.name} says no timeout, and gets {default}")
+
+
+def _uses(trace: Trace) -> bool:
+    """Whether something becomes of the messages; a look at a queue needs no lease."""
+    return trace.hands_on or bool(trace.of(What.WORK, What.STARTED, What.DELETE))
 
 
 def batches(module: Module) -> Iterator[Hit]:

@@ -2,13 +2,13 @@
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tenure.audit.module import Module
 from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
-from tenure.audit.tree import calls_here, calls_in, last_name, walk_here
+from tenure.audit.tree import Function, calls_here, calls_in, last_name, walk_here
 
-_LOOPS = (ast.While, ast.For, ast.AsyncFor)
 _PAUSES = ("sleep", "wait", "pause", "backoff", "idle")
 
 
@@ -23,25 +23,20 @@ def short_polls(module: Module) -> Iterator[Hit]:
             yield Hit("TQ601", call.node, f"{call.name} is called in the loop of line {loop.lineno} and {reason}")
 
 
-def _reason(module: Module, call: QueueCall, loop: ast.stmt) -> str:
+def _reason(module: Module, call: QueueCall, loop: ast.While) -> str:
     """Why it does not wait; empty: it does, or may."""
     match call.vendor:
         case "sqs":
             wait = call.word("WaitTimeSeconds")
             if wait is None:
                 # A queue can wait by itself.
-                is_set = any(_speaks(one, "ReceiveMessageWaitTimeSeconds") for one in ast.walk(module.tree))
-                return "" if is_set else "says no WaitTimeSeconds"
+                return "" if module.says("ReceiveMessageWaitTimeSeconds") else "says no WaitTimeSeconds"
             return "says WaitTimeSeconds=0" if module.seconds(wait) == 0 else ""
         case "redis":
             return "" if call.word("block") is not None or _pauses(module, loop) else "says no block"
-    is_endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+    is_endless = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
     leaves = any(isinstance(one, ast.Break | ast.Return) for one in walk_here(loop))
     return "nothing pauses while the queue is empty" if is_endless and not leaves and not _pauses(module, loop) else ""
-
-
-def _speaks(node: ast.AST, word: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == word
 
 
 def _pauses(module: Module, loop: ast.stmt) -> bool:
@@ -51,25 +46,33 @@ def _pauses(module: Module, loop: ast.stmt) -> bool:
     return any(word in last_name(call).lower() for call in calls for word in _PAUSES)
 
 
-def _loop_of(module: Module, call: QueueCall) -> ast.While | ast.For | ast.AsyncFor | None:
+def _loop_of(module: Module, call: QueueCall) -> ast.While | None:
     """The loop that it is called in, also by way of one function of this file."""
     direct = _around(module, call.node)
     function = module.function_of(call.node)
-    if direct is not None or function is None:
-        return direct
-    callers = (one for one in module.calls if module.local_function(one) is function)
-    loops = (loop for one in callers if (loop := _around(module, one)) is not None and isinstance(loop, ast.While))
-    return next(loops, None)
+    return direct if direct is not None or function is None else _called_in_loops(module).get(function)
 
 
-def _around(module: Module, node: ast.AST) -> ast.While | ast.For | ast.AsyncFor | None:
+@lru_cache(maxsize=8)
+def _called_in_loops(module: Module) -> dict[Function, ast.While]:
+    """The functions of this file that a `while` calls, and the first that does."""
+    found: dict[Function, ast.While] = {}
+    for call in module.calls:
+        local, loop = module.local_function(call), _around(module, call)
+        if local is not None and loop is not None:
+            found.setdefault(local, loop)
+    return found
+
+
+def _around(module: Module, node: ast.AST) -> ast.While | None:
+    """The `while` that it stands in. A `for` goes over several queues, which must not keep each other waiting."""
     inner = node
     for one in module.around(node):
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             return None
-        if isinstance(one, _LOOPS) and inner in one.body:
+        if isinstance(one, ast.While) and (inner in one.body or inner is one.test):
             return one
-        if isinstance(one, ast.While) and inner is one.test:
-            return one
+        if isinstance(one, ast.For | ast.AsyncFor) and inner in one.body:
+            return None
         inner = one
     return None

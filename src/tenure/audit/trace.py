@@ -44,9 +44,10 @@ class Happening(NamedTuple):
         return (statement, part) in self.around
 
     @property
-    def is_conditional(self) -> bool:
-        """Whether it happens on some paths only: in an `if`, a `match` or after an error."""
-        return any(isinstance(one, ast.If | ast.Match | ast.ExceptHandler | ast.IfExp) for one, _ in self.around)
+    def choices(self) -> set[tuple[ast.AST, str]]:
+        """The branches that it stands in: of an `if`, a `match`, or after an error."""
+        kinds = (ast.If, ast.Match, ast.ExceptHandler, ast.IfExp)
+        return {place for place in self.around if isinstance(place[0], kinds)}
 
 
 class Trace(NamedTuple):

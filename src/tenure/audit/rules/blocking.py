@@ -87,7 +87,10 @@ def _roots(module: Module) -> set[str]:
 def _blocks_inside(module: Module, call: ast.Call) -> str | None:
     """A plain function of this file that blocks: the loop stands still just as well."""
     local = module.local_function(call)
-    if not isinstance(local, ast.FunctionDef) or any(isinstance(one, ast.Yield) for one in walk_body(local)):
+    # A decorator may run it elsewhere, as `@run_in_executor` does; what is awaited is no plain function.
+    if not isinstance(local, ast.FunctionDef) or local.decorator_list or isinstance(module.parents[call], ast.Await):
+        return None
+    if any(isinstance(one, ast.Yield) for one in walk_body(local)):
         return None
     found = ((inner, _blocks(module, inner)) for inner in calls_in(local))
     return next((f"{what} in line {inner.lineno}, by {local.name}()," for inner, what in found if what), None)

@@ -12,6 +12,7 @@ from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.audit.tree import last_name
 
 _ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
+_AFTER_ERRORS = {"handlers", "finalbody"}
 _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
 
@@ -68,7 +69,7 @@ def _before_work(trace: Trace) -> Iterator[Hit]:
             return  # the work comes first
         if step.what is What.RECEIVE:
             continue
-        if step.is_conditional or any(part == "finalbody" for _, part in step.around):
+        if any(part == "finalbody" or _leaves(place, part) for place, part in step.around):
             continue
         same = itertools.takewhile(lambda one: one.what is not What.RECEIVE, ordered[place:])
         after = next((one for one in same if _is_its_work(one, step)), None)
@@ -78,8 +79,15 @@ def _before_work(trace: Trace) -> Iterator[Hit]:
 
 
 def _is_its_work(step: Happening, delete: Happening) -> bool:
-    own = [part for place in step.around if place not in delete.around for part in place[1:]]
-    return step.what in (What.WORK, What.STARTED) and not {"handlers", "finalbody"} & set(own)
+    """Whether the work follows the delete on the same path: in its branch, and not as the answer to an error."""
+    own = {part for place, part in step.around if (place, part) not in delete.around}
+    return step.what in (What.WORK, What.STARTED) and delete.choices <= step.choices and not own & _AFTER_ERRORS
+
+
+def _leaves(statement: ast.AST, part: str) -> bool:
+    """A branch that goes on with the next message: what it deletes is not to be worked on."""
+    body: list[ast.stmt] = getattr(statement, part, []) if isinstance(statement, ast.If | ast.ExceptHandler) else []
+    return bool(body) and isinstance(body[-1], ast.Continue | ast.Return | ast.Break | ast.Raise)
 
 
 def unread_batches(module: Module) -> Iterator[Hit]:

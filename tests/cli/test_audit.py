@@ -1,10 +1,15 @@
 """`tenure audit`: what it prints, and how it ends in CI."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+
+import tenure as package
 
 from .conftest import Run
 
@@ -115,6 +120,24 @@ def test_bad_words_are_told(tenure: Run, words: list[str], says: str) -> None:
 def test_nothing_is_imported_or_run(tenure: Run, folder: Path) -> None:
     (folder / "bomb.py").write_text("raise SystemExit(9)  # delete_message\nimport nowhere\n")
     assert tenure("audit", "bomb.py").exit_code == 0
+
+
+def test_the_bar_is_for_terminals_only(tenure: Run, folder: Path) -> None:
+    assert tenure("audit", ".").stderr == ""
+    ours, theirs = os.openpty()
+    with _started_on(theirs) as process:
+        assert b"No findings" in process.communicate(timeout=30)[0]
+    shown = os.read(ours, 65_536)
+    os.close(theirs)
+    os.close(ours)
+    assert b"audit" in shown
+    assert b"1/1" in shown
+
+
+def _started_on(terminal: int) -> "subprocess.Popen[bytes]":
+    environment = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1]), "TERM": "xterm"}
+    command = [sys.executable, "-m", "tenure", "audit", "jobs.py"]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=terminal)
 
 
 def test_a_path_cannot_steer_the_terminal(tenure: Run, folder: Path) -> None:

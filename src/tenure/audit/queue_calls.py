@@ -83,6 +83,8 @@ _REDIS = {
     "xack": Kind.DELETE,
     "xadd": Kind.SEND,
 }
+#: Its parameters, in order.
+_XREADGROUP = ("groupname", "consumername", "streams", "count", "block", "noack")
 #: Functions around a delete that are known by name: Tenure's own, and those that they replace.
 DELETERS = {"delete_message_with_retry", "delete_queue_message", "delete_queue_message_safe", "delete_and_track"}
 
@@ -113,6 +115,8 @@ def _read(module: Module, call: ast.Call) -> QueueCall | None:
     if not isinstance(call.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
         return None
     words, is_open = _words(module, call)
+    if name == "xreadgroup":
+        words |= dict(zip(_XREADGROUP, call.args, strict=False))
     client = client_of(module, call.func.value) or _queue_by(name, words)
     vendor = client.vendor if client is not None else _vendor_by(module, call.func, words, is_open=is_open)
     table = _table(vendor, client)

@@ -1,5 +1,6 @@
 """`tenure audit`: source code, and where its queues lose messages, run them twice or hold them for nobody."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -84,8 +85,9 @@ def _watched(paths: Sequence[str], rules: Sequence[str], exclude: Sequence[str])
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     screen = Console(stderr=True)
+    is_watched = sys.stderr.isatty()
     columns = (TextColumn("audit"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+    with Progress(*columns, console=screen, transient=True, disable=not is_watched) as progress:
         bar = progress.add_task("", total=None)
         return audit_paths(
             paths,

@@ -27,7 +27,7 @@ def never_deleted(module: Module) -> Iterator[Hit]:
         for step in trace.of(What.RECEIVE):
             call = step.call
             is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
-            if call is not None and not is_peek and not _needs_no_ack(call.node):
+            if call is not None and not is_peek and call.word("noack") is None:
                 verb = "acknowledges" if call.vendor == "redis" else "deletes"
                 where = f"worked on in line {work[0].node.lineno}"
                 yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
@@ -36,10 +36,6 @@ def never_deleted(module: Module) -> Iterator[Hit]:
 def _may_delete(call: ast.Call) -> bool:
     name = last_name(call).lower()
     return any(word in name for word in _ENDINGS) or name == "ack" or name.startswith(("ack_", "_ack"))
-
-
-def _needs_no_ack(call: ast.Call) -> bool:
-    return any(one.arg == "noack" for one in call.keywords)
 
 
 def too_early(module: Module) -> Iterator[Hit]:

@@ -54,7 +54,11 @@ def without_timeout(module: Module) -> Iterator[Hit]:
     """TQ102."""
     used = {step.node for trace in traces(module) if _uses(trace) for step in trace.of(What.RECEIVE)}
     for call in _receives(module):
-        if call.timeout is None and call.node in used and not call.is_open and not has_heartbeat(module):
+        # A file that sets the queue's own timeout has decided.
+        is_decided = (
+            call.is_open or has_heartbeat(module) or (call.vendor == "sqs" and module.says("VisibilityTimeout"))
+        )
+        if call.timeout is None and call.node in used and not is_decided:
             default = "the queue's own timeout, 30 s unless it was made otherwise" if call.vendor == "sqs" else "30 s"
             yield Hit("TQ102", call.node, f"{call.name} says no timeout, and gets {default}")
 
@@ -99,7 +103,7 @@ def _too_short(module: Module, call: QueueCall) -> str:
     if is_sized_for_one(calculated(module, call)):
         return "a timeout that is calculated for one"
     seconds = DEFAULT_SECONDS if call.timeout is None else module.seconds(call.timeout)
-    if seconds is None:
+    if not seconds:  # not known, or a look that wants no lease
         return ""
     service = service_of(module)
     needed = advised_seconds(service, size) if service else FLOOR_SECONDS * size

@@ -27,3 +27,11 @@ async def fire_and_forget(client: redis.Redis, show):
         for _stream, entries in await client.xreadgroup("mails", "w2", {"mails": ">"}, noack=True, block=5000):
             for _entry_id, fields in entries:
                 await show(fields)
+
+
+def positional(client, group, stream):
+    while True:
+        for _stream, entries in client.xreadgroup(group, "w3", {stream: ">"}, 10, 5000):
+            for entry_id, fields in entries:
+                deliver(fields)
+                client.xack(stream, group, entry_id)

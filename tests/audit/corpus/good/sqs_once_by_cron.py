@@ -24,3 +24,14 @@ def main(name):
 def peek(url):
     answer = sqs.receive_message(QueueUrl=url, VisibilityTimeout=0)
     return [message["Body"] for message in answer.get("Messages", [])]
+
+
+def announce(url, tell):
+    for message in sqs.receive_message(QueueUrl=url, VisibilityTimeout=0, MaxNumberOfMessages=10).get("Messages", []):
+        tell(message["Body"])
+
+
+def once(url):
+    for message in sqs.receive_message(QueueUrl=url).get("Messages", []):
+        export(message["Body"])
+        delete_message_with_retry(sqs, message, queue_url=url)

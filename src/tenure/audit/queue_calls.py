@@ -85,8 +85,9 @@ _REDIS = {
 }
 #: Its parameters, in order.
 _XREADGROUP = ("groupname", "consumername", "streams", "count", "block", "noack")
-#: Functions around a delete that are known by name: Tenure's own, and those that they replace.
-DELETERS = {"delete_message_with_retry", "delete_queue_message", "delete_queue_message_safe", "delete_and_track"}
+#: Functions around a delete that are known by name: Tenure's own, and one that they replace.
+SAFE_DELETERS = {"delete_message_with_retry", "delete_queue_message_safe", "delete_and_track"}
+DELETERS = SAFE_DELETERS | {"delete_queue_message"}
 
 _SQS_WORDS = {"QueueUrl", "ReceiptHandle", "MaxNumberOfMessages", "WaitTimeSeconds", "MessageBody", "VisibilityTimeout"}
 _AZURE_WORDS = {"visibility_timeout", "messages_per_page", "max_messages", "pop_receipt"}

@@ -34,8 +34,9 @@ def rewritten_logs(module: Module) -> Iterator[Hit]:
     told: set[ast.AST] = set()
     if not any(_write(module, call) is not None for call in module.calls):
         return
-    for function in module.functions:
-        calls = _with_helpers(module, function)
+    # Where a function does all of it, it is the one to name; only then those that have it done.
+    own = [(function, calls_in(function)) for function in module.functions]
+    for function, calls in [*own, *((function, calls + _of_helpers(module, calls)) for function, calls in own)]:
         reads = {access.target for call in calls if (access := _read(module, call)) is not None}
         writes = [access for call in calls if (access := _write(module, call)) is not None]
         both = [access for access in writes if access.target in reads and access.node not in told]
@@ -46,11 +47,10 @@ def rewritten_logs(module: Module) -> Iterator[Hit]:
                 yield Hit("TQ401", access.node, text)
 
 
-def _with_helpers(module: Module, function: Function) -> list[ast.Call]:
-    """Its calls, and those of the functions of this file that it calls: `_load`, `_save`."""
-    own = calls_in(function)
-    inside = [local for call in own if (local := module.local_function(call)) is not None and local is not function]
-    return own + [call for local in inside for call in calls_in(local)]
+def _of_helpers(module: Module, calls: list[ast.Call]) -> list[ast.Call]:
+    """What the functions of this file that are called call themselves: `_load`, `_save`."""
+    inside = {local for call in calls if (local := module.local_function(call)) is not None}
+    return [call for local in sorted(inside, key=lambda one: one.lineno) for call in calls_in(local)]
 
 
 def _read(module: Module, call: ast.Call) -> _Access | None:

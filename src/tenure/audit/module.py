@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tenure.audit.tree import FUNCTIONS, Function, dotted
+from tenure.audit.tree import FUNCTIONS, Function, children, dotted
 
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -50,7 +50,7 @@ class Module:
         while ahead:
             node = ahead.pop()
             nodes.append(node)
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 self.parents[child] = node
                 ahead.append(child)
         for node in nodes:

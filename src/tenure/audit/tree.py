@@ -6,6 +6,8 @@ from collections.abc import Iterator
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 #: What has a body that runs later, if ever.
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_DEFINED = (*FUNCTIONS, ast.ClassDef)
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
 
 def dotted(node: ast.AST) -> str | None:
@@ -25,17 +27,27 @@ def last_name(call: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below: as `ast.iter_child_nodes`, faster, and without operators and contexts, which have none."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [one for one in value if isinstance(one, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+            found.append(value)
+    return found
+
+
 def walk_here(node: ast.AST) -> Iterator[ast.AST]:
     """Everything below a node that runs when it runs: not the bodies of functions that are only defined there."""
     ahead = [node]
     while ahead:
         found = ahead.pop()
         yield found
-        ahead += [
-            child
-            for child in reversed(list(ast.iter_child_nodes(found)))
-            if not isinstance(child, (*FUNCTIONS, ast.ClassDef))
-        ]
+        below = children(found)
+        below.reverse()
+        ahead += [child for child in below if not isinstance(child, _DEFINED)]
 
 
 def calls_here(node: ast.AST) -> Iterator[ast.Call]:
@@ -45,7 +57,7 @@ def calls_here(node: ast.AST) -> Iterator[ast.Call]:
 
 def walk_body(function: Function) -> Iterator[ast.AST]:
     """Everything that runs when a function is called."""
-    inside = (part for part in function.body if not isinstance(part, (*FUNCTIONS, ast.ClassDef)))
+    inside = (part for part in function.body if not isinstance(part, _DEFINED))
     return (found for part in inside for found in walk_here(part))
 
 

@@ -30,7 +30,7 @@ With an app that has a namespace, commands see that namespace only; with a place
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | the broker is in trouble, or what was waited or asked for did not come about |
+| 1 | the broker is in trouble, what was waited or asked for did not come about, or `audit` found something |
 | 2 | bad input or configuration; nothing was changed |
 | 70 | a mistake in Tenure itself; `TENURE_DEBUG=1` shows the traceback |
 | 130 | interrupted |
@@ -67,7 +67,7 @@ def _section(command: click.Command, ctx: click.Context) -> str:
 
 
 def _row(option: click.Option) -> str:
-    names = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+    names = ", ".join(f"`{name}`" for name in [*sorted(option.opts, key=len, reverse=True), *option.secondary_opts])
     choices = f" One of {', '.join(option.type.choices)}." if isinstance(option.type, click.Choice) else ""
     default = f" Default: {option.default}." if option.show_default and option.default is not None else ""
     return f"| {names} | {option.help or ''}{default}{choices} |\n"

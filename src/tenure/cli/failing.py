@@ -1,7 +1,7 @@
 """How a command ends: an exit code, and for what went wrong one line with a stable code. Never a traceback.
 
 0    done
-1    the broker is in trouble, or what was waited for or asked for did not come about
+1    the broker is in trouble, or what was waited for or asked for did not come about, or something was found
 2    bad input or configuration
 70   a mistake in Tenure itself
 130  interrupted

@@ -34,6 +34,7 @@ _SECTIONS = {
         "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
     },
     "More": {
+        "audit": ("tenure.cli.audit:audit", "Read source code for mistakes with queues; nothing is run."),
         "completion": ("tenure.cli.completion:completion", "Print the completion script for a shell."),
     },
 }
@@ -47,7 +48,7 @@ Exit codes:
   0    done
   1    the broker is in trouble (away, locked, unwritable, damaged, too new);
        submit --wait: there is no result; cancel: it was too late for some;
-       demo: a promise was broken
+       demo: a promise was broken; audit: it found something
   2    bad input or configuration; nothing was changed
   70   a mistake in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted

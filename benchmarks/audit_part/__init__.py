@@ -1,0 +1,1 @@
+"""`tenure audit` on much code."""

@@ -1,0 +1,138 @@
+"""The audit itself: files in, a report out. One file at a time; nothing a file contains can end it.
+
+Most files of a project never speak of a queue. They are parsed, so that a broken one is told, and no more.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from tenure.audit.baseline import operations
+from tenure.audit.catalogue import RULES
+from tenure.audit.ignoring import Comment, ignoring_comments, is_ignored
+from tenure.audit.leases import written
+from tenure.audit.module import Module
+from tenure.audit.region import Region, Text
+from tenure.audit.report import Located, Operation, Report
+from tenure.audit.rule import Hit, Rule
+from tenure.audit.rules import CHECKS
+from tenure.audit.source import Unreadable, python_files, read
+from tenure.finding import Finding
+
+#: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
+_QUEUES = re.compile(
+    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|xreadgroup|xautoclaim|xack|xclaim|"
+    rb"send_message|xadd|delete_and_track",
+    re.IGNORECASE,
+)
+_TASKS = re.compile(rb"\btenure\b[\s\S]*\.task\b")
+_DONE = re.compile(rb"de_?dup|duplicat|idempot|processed|seen|handled|done|completed|message_?id", re.IGNORECASE)
+_WRITTEN = re.compile(rb"upload_blob|put_object|write_text|write_bytes|open\(")
+
+
+class FileReport(NamedTuple):
+    """What one file says."""
+
+    findings: list[Located]
+    operations: list[Operation]
+    lines: int
+    ignored: int
+
+
+def audit(
+    paths: Sequence[str],
+    *,
+    rules: Collection[str] = tuple(RULES),
+    exclude: Sequence[str] = (),
+    on_file: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Report:
+    """Audit files and folders by these rules; `on_file` hears how many of how many are done."""
+    files = python_files(paths, exclude)
+    found: list[FileReport] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the parser, about escapes in other people's strings
+        for done, path in enumerate(files):
+            on_file(done, len(files))
+            found.append(_audit_file(path, rules))
+    on_file(len(files), len(files))
+    return Report(
+        findings=tuple(one for report in found for one in report.findings),
+        operations=tuple(one for report in found for one in report.operations),
+        files=len(files),
+        lines=sum(report.lines for report in found),
+        ignored=sum(report.ignored for report in found),
+    )
+
+
+def _audit_file(path: str, rules: Collection[str]) -> FileReport:
+    try:
+        source = read(path)
+    except Unreadable as error:
+        return _not_audited(path, str(error), 0, 1, rules)
+    return audit_source(source, path, rules=rules)
+
+
+def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RULES)) -> FileReport:
+    """Audit the text of one file."""
+    lines = source.count(b"\n") + (not source.endswith(b"\n"))
+    try:
+        return _audit_tree(ast.parse(source, path), source, path, lines, rules)
+    except SyntaxError as error:
+        return _not_audited(path, f"it does not parse: {error.msg}", lines, error.lineno or 1, rules)
+    except (RecursionError, MemoryError):
+        return _not_audited(path, "its expressions are nested too deeply", lines, 1, rules)
+    except ValueError as error:  # null bytes, before Python 3.12
+        return _not_audited(path, f"it does not parse: {error}", lines, 1, rules)
+
+
+def _not_audited(path: str, reason: str, lines: int, line: int, rules: Collection[str]) -> FileReport:
+    rule = RULES["TQ901"]
+    located = _located(path, rule, path, reason, Region(max(1, line), 1, max(1, line), 1))
+    return FileReport([located] if rule.id in rules else [], [], lines, 0)
+
+
+def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: Collection[str]) -> FileReport:
+    comments = ignoring_comments(source)
+    found = [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
+    if not _may_concern(source):
+        return FileReport(found, [], lines, 0)
+    module = Module(path, tree)
+    text = Text(source)
+    hits = [hit for check in CHECKS for hit in check(module) if hit.rule in rules]
+    kept = [hit for hit in hits if not _is_ignored(hit, comments)]
+    found += [_of_hit(path, hit, text) for hit in kept]
+    found.sort(key=lambda one: (one.line, one.column, one.finding.id))
+    rows = operations(module, text)
+    return FileReport(found, rows, lines, len(hits) - len(kept))
+
+
+def _may_concern(source: bytes) -> bool:
+    if _QUEUES.search(source) or _TASKS.search(source):
+        return True
+    return _WRITTEN.search(source) is not None and _DONE.search(source) is not None
+
+
+def _is_ignored(hit: Hit, comments: list[Comment]) -> bool:
+    return is_ignored(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
+
+
+def _of_hit(path: str, hit: Hit, text: Text) -> Located:
+    subject = written(hit.node.func if isinstance(hit.node, ast.Call) else hit.node)
+    return _located(path, RULES[hit.rule], subject, hit.evidence, text.region(hit.node))
+
+
+def _is_bad(comment: Comment) -> bool:
+    return not comment.ids or not comment.ids <= RULES.keys()
+
+
+def _bad_comment(path: str, comment: Comment) -> Located:
+    strange = ", ".join(sorted(comment.ids - RULES.keys()))
+    evidence = f"there is no rule {strange}" if strange else "it names no rule in brackets"
+    region = Region(comment.line, comment.column, comment.line, comment.column + len(comment.text))
+    return _located(path, RULES["TQ902"], comment.text, evidence, region)
+
+
+def _located(path: str, rule: Rule, subject: str, evidence: str, region: Region) -> Located:
+    return Located(Finding(rule.id, rule.severity, subject, evidence, rule.remedy), path, *region)

@@ -1,0 +1,137 @@
+"""Every rule in words. The functions that find them are in `rules/`; `docs/reference/audit.md` is compared with this.
+
+Ids are promises: TQ1 the lease, TQ2 deletes, TQ3 renewals, TQ4 deduplication, TQ5 handlers, TQ6 polling, TQ9 the audit.
+"""
+
+from tenure.audit.rule import Rule
+from tenure.finding import Severity
+
+_CRITICAL, _WARNING, _INFO = Severity.CRITICAL, Severity.WARNING, Severity.INFO
+
+_ALL = (
+    Rule(
+        "TQ101",
+        "hard-coded-timeout",
+        _WARNING,
+        "The visibility timeout is a number in the code",
+        "Too short, and the message runs twice; too long, and a crashed worker's message waits. A number in the code "
+        "follows neither the work nor the service it is copied to.",
+        "Receive with 30 s and hold the message by VisibilityHeartbeat; without one, let calculate_visibility_timeout "
+        "or a setting say the timeout.",
+    ),
+    Rule(
+        "TQ102",
+        "receive-without-timeout",
+        _WARNING,
+        "A receive leaves the visibility timeout to a default",
+        "The default is 30 s on Azure, and on SQS whatever the queue was made with: nobody here decided that the work "
+        "fits into it.",
+        "Say the timeout: calculate_visibility_timeout, or 30 s and VisibilityHeartbeat.",
+    ),
+    Rule(
+        "TQ103",
+        "batch-on-one-lease",
+        _WARNING,
+        "A batch is received on a lease for one message, and run one by one",
+        "All leases of a batch begin with the receive. The last message waits for all others, and is lent to "
+        "somebody else before its turn comes.",
+        "Receive no more than you run at once, or hold every message of the batch by VisibilityHeartbeat.",
+    ),
+    Rule(
+        "TQ201",
+        "never-deleted",
+        _CRITICAL,
+        "What is received is worked on, and never deleted",
+        "A message that is not deleted comes back when its timeout is over, and is done again, for as long as the "
+        "queue keeps it.",
+        "Delete it after the work, by delete_message_with_retry.",
+    ),
+    Rule(
+        "TQ202",
+        "deleted-in-finally",
+        _CRITICAL,
+        "The message is deleted in `finally`: also if the work failed",
+        "A delete in `finally` runs after an exception too. The message is gone and its work was not done.",
+        "Move the delete behind the work, into the `try` or its `else`, and let a failed message come back.",
+    ),
+    Rule(
+        "TQ203",
+        "deleted-before-work",
+        _CRITICAL,
+        "The message is deleted before the work",
+        "A crash, an exception or a deploy between the delete and the end of the work loses the message.",
+        "Delete it after the work, by delete_message_with_retry; what must not run twice belongs to "
+        "MessageDeduplicator.once.",
+    ),
+    Rule(
+        "TQ204",
+        "delete-error-swallowed",
+        _WARNING,
+        "An error of the delete is swallowed",
+        "A delete that failed brings the message back after its timeout. Nobody tries again, and nobody is told why "
+        "the work was done twice.",
+        "Use delete_message_with_retry, and log or count what it says; MessageDeletionTracker does that.",
+    ),
+    Rule(
+        "TQ205",
+        "batch-delete-unread",
+        _WARNING,
+        "The answer of a batch delete is not read",
+        "SQS answers 200 to a batch of which entries failed. They are under `Failed`, and their messages come back.",
+        "Read `Failed` and try those again, or delete by delete_message_with_retry.",
+    ),
+    Rule(
+        "TQ301",
+        "update-without-timeout",
+        _CRITICAL,
+        "`update_message` without a timeout shows the message at once",
+        "Without `visibility_timeout` the Azure SDK sends 0: somebody else gets the message while it is worked on.",
+        "Say visibility_timeout, or hold the message by VisibilityHeartbeat.",
+    ),
+    Rule(
+        "TQ401",
+        "dedup-log-rewritten",
+        _WARNING,
+        "A log of what was done is read, changed and written back as a whole",
+        "Two workers read the same log, and the second write loses what the first one added; a read that failed "
+        "overwrites all of it.",
+        "Use MessageDeduplicator.once: one conditional record for each key.",
+    ),
+    Rule(
+        "TQ501",
+        "blocking-call",
+        _WARNING,
+        "A blocking call in an async handler",
+        "It stops the event loop: no other message runs, and a heartbeat in that loop does not beat, so leases end.",
+        "Use an async client or asyncio.sleep, or move the call off the loop by asyncio.to_thread.",
+    ),
+    Rule(
+        "TQ601",
+        "short-polling",
+        _WARNING,
+        "A loop asks for messages without waiting for them",
+        "Every empty answer is a request that is paid for, and SQS asks a part of its servers only: messages that are "
+        "there are not found.",
+        "On SQS say WaitTimeSeconds=20; on Azure, which cannot wait, sleep for longer and longer while nothing comes; "
+        "on Redis say block.",
+    ),
+    Rule(
+        "TQ901",
+        "not-audited",
+        _WARNING,
+        "A file could not be audited",
+        "Nothing is known about it.",
+        "Mend the file, or leave it out by --exclude.",
+    ),
+    Rule(
+        "TQ902",
+        "bad-ignore",
+        _INFO,
+        "A comment ignores no rule that there is",
+        "It hides nothing, and whoever wrote it believes that it does.",
+        "Write the rule's id in brackets, as in the list of rules.",
+    ),
+)
+
+#: By id, in their order.
+RULES: dict[str, Rule] = {rule.id: rule for rule in _ALL}

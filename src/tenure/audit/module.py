@@ -1,0 +1,270 @@
+"""A module as the rules see it: its tree with parents, its imports, and what names are bound to.
+
+One pass over the tree, made from `source.py`'s text. Names are followed as far as it is sure: within a function, then
+the functions around it, then the module; `self.x` within its class. What is bound to several things is none of them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tenure.audit.tree import FUNCTIONS, Function, children, dotted
+
+Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+#: Names of one name of one name: far enough.
+_DEEPEST = 8
+#: No timeout and no count is larger.
+_LARGEST = 1e15
+_BEATS = re.compile(r"heart_?beat|keep_?alive|(extend|renew)_?(visib|lease|lock|timeout)|visibility_?(extend|renew)")
+
+
+class Module:
+    """A parsed file."""
+
+    def __init__(self, path: str, tree: ast.Module) -> None:
+        self.path = path
+        self.tree = tree
+        self.parents: dict[ast.AST, ast.AST] = {}
+        #: What a name stands for: `sleep` → `time.sleep`.
+        self.imports: dict[str, str] = {}
+        self.functions: list[Function] = []
+        self.calls: list[ast.Call] = []
+        #: None: something that is no expression, as an item of a loop.
+        self._bound: dict[tuple[Scope, str], list[ast.expr | None]] = {}
+        self._annotated: dict[tuple[Scope, str], ast.expr] = {}
+        #: By class and name; without a class, those that are called by their bare name.
+        self._named: dict[tuple[ast.ClassDef | None, str], Function] = {}
+        self._words: set[str] = set()
+        self._texts: set[str] = set()
+        self._changed: set[str] = set()
+        self._read()
+        self.speaks_of_beats = any(_BEATS.search(word) for word in map(str.lower, self._words))
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        # Parents first: what a name is bound in depends on what stands around it.
+        ahead: list[ast.AST] = [self.tree]
+        nodes: list[ast.AST] = []
+        while ahead:
+            node = ahead.pop()
+            nodes.append(node)
+            for child in children(node):
+                self.parents[child] = node
+                ahead.append(child)
+        for node in nodes:
+            self._note(node)
+        self.functions.sort(key=lambda function: function.lineno)
+        for function in self.functions:
+            around = self.parents.get(function)
+            self._named.setdefault((around if isinstance(around, ast.ClassDef) else None, function.name), function)
+        self.calls.sort(key=lambda call: (call.lineno, call.col_offset))
+
+    def _note(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case a kind of node
+        match node:
+            case ast.Call():
+                self.calls.append(node)
+                if isinstance(node.func, ast.Attribute) and node.func.attr in ("update", "setdefault", "pop"):
+                    self._changed.add(dotted(node.func.value) or "")
+            case ast.Subscript() if not isinstance(node.ctx, ast.Load):
+                self._changed.add(dotted(node.value) or "")
+            case ast.Constant(value=str() as text):
+                self._texts.add(text)
+            case ast.Name():
+                self._words.add(node.id)
+            case ast.Attribute():
+                self._words.add(node.attr)
+            case ast.Import():
+                for alias in node.names:
+                    name = alias.asname or alias.name.partition(".")[0]
+                    self.imports[name] = alias.name if alias.asname else name
+                    self._words.add(alias.name)
+            case ast.ImportFrom():
+                for alias in node.names:
+                    self.imports[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+                    self._words.add(alias.name)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self.functions.append(node)
+                self._words.add(node.name)
+                self._parameters(node)
+            case ast.ClassDef():
+                self._words.add(node.name)
+            case ast.Lambda():
+                self._parameters(node)
+            case ast.Assign():
+                for target in node.targets:
+                    self._bind(target, node.value)
+            case ast.AnnAssign():
+                self._bind(node.target, None if self._is_field(node) else node.value)
+                self._annotate(node.target, node.annotation)
+            case ast.NamedExpr():
+                self._bind(node.target, node.value)
+            case ast.AugAssign() | ast.For() | ast.AsyncFor() | ast.comprehension():
+                self._bind(node.target, None)
+            case ast.withitem() if node.optional_vars is not None:
+                self._bind(node.optional_vars, node.context_expr)
+
+    def _is_field(self, node: ast.AnnAssign) -> bool:
+        """Of a dataclass or a model: its value is only what stands there if nobody says otherwise."""
+        is_fixed = any(word in ast.unparse(node.annotation) for word in ("Final", "ClassVar"))
+        return isinstance(self.parents.get(node), ast.ClassDef) and not is_fixed
+
+    def _parameters(self, function: Function | ast.Lambda) -> None:
+        taken = function.args
+        for one in [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]:
+            if one is not None:
+                self._bound.setdefault((function, one.arg), []).append(None)
+                if one.annotation is not None:
+                    self._annotated[function, one.arg] = one.annotation
+
+    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+            for place, part in enumerate(target.elts):
+                self._bind(part, values[place] if len(values) == len(target.elts) else None)
+            return
+        place_of = self._place(target)
+        if place_of is not None:
+            self._bound.setdefault(place_of, []).append(value)
+
+    def _annotate(self, target: ast.expr, annotation: ast.expr) -> None:
+        place_of = self._place(target)
+        if place_of is not None:
+            self._annotated[place_of] = annotation
+
+    def _place(self, target: ast.expr) -> tuple[Scope, str] | None:
+        name = dotted(target)
+        if name is None:
+            return None
+        if name.startswith(("self.", "cls.")):
+            owner = self.class_of(target)
+            return None if owner is None else (owner, name.partition(".")[2])
+        return None if "." in name else (self.scope_of(target), name)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def full(self, node: ast.AST) -> str | None:
+        """The dotted name with its first part as it was imported: `sleep` → `time.sleep`."""
+        name = dotted(node)
+        if name is None:
+            return None
+        first, dot, rest = name.partition(".")
+        return f"{self.imports.get(first, first)}{dot}{rest}"
+
+    def imports_any(self, *packages: str) -> bool:
+        """Whether something of these packages is imported, anywhere in the file."""
+        return any(name == one or name.startswith(f"{one}.") for name in self.imports.values() for one in packages)
+
+    def says(self, text: str) -> bool:
+        """Whether the file has that text as a literal of its own."""
+        return text in self._texts
+
+    def is_changed(self, node: ast.expr) -> bool:
+        """Whether something of that name gets or loses items somewhere: `words["x"] = 1`."""
+        return dotted(node) in self._changed
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What stands around a node, from the inside out."""
+        found = self.parents.get(node)
+        while found is not None:
+            yield found
+            found = self.parents.get(found)
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """Where a name that stands here is bound."""
+        for one in self.around(node):
+            if isinstance(one, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+                return one
+        return self.tree
+
+    def function_of(self, node: ast.AST) -> Function | None:
+        """The function that it is in; None: it runs at import."""
+        return next((one for one in self.around(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class that it is in."""
+        return next((one for one in self.around(node) if isinstance(one, ast.ClassDef)), None)
+
+    def bound(self, node: ast.expr) -> list[ast.expr | None]:
+        """What a name or `self.x` is bound to, in all; empty: not here."""
+        for place in self._places(node):
+            if place in self._bound:
+                return self._bound[place]
+        return []
+
+    def annotation(self, node: ast.expr) -> ast.expr | None:
+        """The type that stands beside a name."""
+        return next((self._annotated[place] for place in self._places(node) if place in self._annotated), None)
+
+    def _places(self, node: ast.expr) -> Iterator[tuple[Scope, str]]:
+        name = dotted(node)
+        if name is None:
+            return
+        if name.startswith(("self.", "cls.")):
+            owner = self.class_of(node)
+            if owner is not None:
+                yield owner, name.partition(".")[2]
+        elif "." not in name:
+            for one in self.around(node):
+                if isinstance(one, (*FUNCTIONS, ast.Module)):
+                    yield one, name
+
+    def function_named(self, name: str) -> Function | None:
+        """The function of this file that a bare name is."""
+        return self._named.get((None, name))
+
+    def local_function(self, call: ast.Call) -> Function | None:
+        """The function of this file that is called, by its name or as `self.name`."""
+        name = dotted(call.func)
+        if name is None or (first := name.split(".")[0]) in self.imports:
+            return None
+        if first in ("self", "cls") and name.count(".") == 1:
+            return self._named.get((self.class_of(call), name.split(".")[1]))
+        return self._named.get((None, name))
+
+    def constant(self, node: ast.expr | None, depth: int = 0) -> float | str | None:  # noqa: PLR0911 - one a kind
+        """The number or text that an expression always is. None: not known before it runs."""
+        if node is None or depth > _DEEPEST:
+            return None
+        match node:
+            case ast.Constant(value=str() as text):
+                return text
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return float(number) if -_LARGEST < number < _LARGEST else None
+            case ast.BinOp():
+                return _reckoned(node.op, self.constant(node.left, depth + 1), self.constant(node.right, depth + 1))
+            case ast.Name() | ast.Attribute():
+                bound = self.bound(node)
+                return self.constant(bound[0], depth + 1) if len(bound) == 1 else None
+            case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner], keywords=[]):
+                return _number(self.constant(inner, depth + 1))
+        return None
+
+    def seconds(self, node: ast.expr | None) -> float | None:
+        """As `constant`, for numbers."""
+        return _number(self.constant(node))
+
+
+def _number(value: float | str | None) -> float | None:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _reckoned(operator: ast.operator, left: float | str | None, right: float | str | None) -> float | None:
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
+        return None
+    match operator:
+        case ast.Mult():
+            return left * right
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Div() | ast.FloorDiv() if right:
+            return left / right
+    return None

@@ -1,0 +1,210 @@
+"""Every call of a queue in a module: receive, delete, extend, send; whose, and with which words.
+
+A method's name alone is no evidence: a chat bot deletes messages too. It takes a client that is known, words that only
+a queue has (`QueueUrl`, `visibility_timeout`), or the vendor's import and a name that speaks of a queue.
+Next: `trace.py`, and the rules.
+"""
+
+import ast
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from tenure.audit.clients import Client, Shape, client_of
+from tenure.audit.module import Module
+from tenure.audit.tree import dotted, last_name
+
+
+class Kind(StrEnum):
+    """What is done to messages."""
+
+    RECEIVE = "receive"
+    DELETE = "delete"
+    EXTEND = "extend"
+    SEND = "send"
+
+
+class QueueCall(NamedTuple):
+    """One call."""
+
+    kind: Kind
+    #: sqs, azure or redis.
+    vendor: str
+    node: ast.Call
+    #: The words with their values, those of a `**dict` too.
+    words: dict[str, ast.expr]
+    #: There may be words that cannot be seen from here.
+    is_open: bool
+    client: Client | None
+
+    @property
+    def name(self) -> str:
+        """As it is written, without its arguments."""
+        return dotted(self.node.func) or f"….{last_name(self.node)}"
+
+    def word(self, *names: str) -> ast.expr | None:
+        """The value of the first of these words that is given and is not None."""
+        found = (self.words[name] for name in names if name in self.words)
+        return next((value for value in found if not (isinstance(value, ast.Constant) and value.value is None)), None)
+
+    @property
+    def timeout(self) -> ast.expr | None:
+        """What the visibility timeout is said to be."""
+        return self.word("VisibilityTimeout", "visibility_timeout")
+
+
+_SQS = {
+    "receive_message": Kind.RECEIVE,
+    "delete_message": Kind.DELETE,
+    "delete_message_batch": Kind.DELETE,
+    "change_message_visibility": Kind.EXTEND,
+    "change_message_visibility_batch": Kind.EXTEND,
+    "send_message": Kind.SEND,
+    "send_message_batch": Kind.SEND,
+}
+_SQS_QUEUE = {
+    "receive_messages": Kind.RECEIVE,
+    "delete_messages": Kind.DELETE,
+    "change_message_visibility_batch": Kind.EXTEND,
+    "send_message": Kind.SEND,
+    "send_messages": Kind.SEND,
+}
+_AZURE = {
+    "receive_message": Kind.RECEIVE,
+    "receive_messages": Kind.RECEIVE,
+    "delete_message": Kind.DELETE,
+    "update_message": Kind.EXTEND,
+    "send_message": Kind.SEND,
+}
+_REDIS = {
+    "xreadgroup": Kind.RECEIVE,
+    "xautoclaim": Kind.RECEIVE,
+    "xclaim": Kind.EXTEND,
+    "xack": Kind.DELETE,
+    "xadd": Kind.SEND,
+}
+#: Its parameters, in order.
+_XREADGROUP = ("groupname", "consumername", "streams", "count", "block", "noack")
+#: Functions around a delete that are known by name: Tenure's own, and one that they replace.
+SAFE_DELETERS = {"delete_message_with_retry", "delete_queue_message_safe", "delete_and_track"}
+DELETERS = SAFE_DELETERS | {"delete_queue_message"}
+
+_SQS_WORDS = {"QueueUrl", "ReceiptHandle", "MaxNumberOfMessages", "WaitTimeSeconds", "MessageBody", "VisibilityTimeout"}
+_AZURE_WORDS = {"visibility_timeout", "messages_per_page", "max_messages", "pop_receipt"}
+_QUEUE_WORDS = {"MaxNumberOfMessages", "WaitTimeSeconds", "VisibilityTimeout", "Entries"}
+_SOME_QUEUE = Client("sqs", Shape.QUEUE, is_async=None)
+#: Of Azure Service Bus and of chats, which use the same verbs.
+_OTHERS_WORDS = {"max_message_count", "max_wait_time", "chat_id", "channel", "channel_id"}
+
+
+@lru_cache(maxsize=8)  # every rule asks for the same few modules
+def queue_calls(module: Module) -> tuple[QueueCall, ...]:
+    """Every call of a queue, in the order of the text."""
+    found = [one for call in module.calls if (one := _read(module, call)) is not None]
+    if any(one.client is not None and one.client.shape is Shape.QUEUE for one in found):
+        found += [one for call in module.calls if (one := _of_message(module, call)) is not None]
+        found.sort(key=lambda one: (one.node.lineno, one.node.col_offset))
+    return tuple(found)
+
+
+def _read(module: Module, call: ast.Call) -> QueueCall | None:
+    name = last_name(call)
+    if name in DELETERS or _is_wrapped_receive(call, name):
+        words, is_open = _words(module, call)
+        kind = Kind.DELETE if name in DELETERS else Kind.RECEIVE
+        return QueueCall(kind, _vendor_here(module), call, words, is_open, None)
+    if not isinstance(call.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
+        return None
+    words, is_open = _words(module, call)
+    if name == "xreadgroup":
+        words |= dict(zip(_XREADGROUP, call.args, strict=False))
+    client = client_of(module, call.func.value) or _queue_by(name, words)
+    vendor = client.vendor if client is not None else _vendor_by(module, call.func, words, is_open=is_open)
+    table = _table(vendor, client)
+    if vendor is None or name not in table:
+        return None
+    return QueueCall(table[name], vendor, call, words, is_open, client)
+
+
+def _table(vendor: str | None, client: Client | None) -> dict[str, Kind]:
+    if vendor == "sqs":
+        return _SQS_QUEUE if client is not None and client.shape is Shape.QUEUE else _SQS
+    return {"azure": _AZURE, "redis": _REDIS}.get(vendor or "", {})
+
+
+def _queue_by(name: str, words: dict[str, ast.expr]) -> Client | None:
+    """A queue of boto3's resources, by words that no other client takes with that verb."""
+    return _SOME_QUEUE if name in ("receive_messages", "delete_messages") and _QUEUE_WORDS & words.keys() else None
+
+
+def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], *, is_open: bool) -> str | None:
+    """Whose it is, where the client is not known."""
+    before = (dotted(func.value) or "").lower()
+    name = func.attr
+    if before in ("self", "cls", "super") or _OTHERS_WORDS & words.keys():
+        return None
+    if name in _SQS and _SQS_WORDS & words.keys():
+        return "sqs"
+    if name in _REDIS and (name in ("xreadgroup", "xautoclaim", "xack", "xclaim") or "redis" in before):
+        return "redis"
+    if name in _AZURE and _AZURE_WORDS & words.keys():
+        return "azure"
+    speaks = any(word in before for word in ("queue", "sqs"))
+    if name in _SQS and speaks and is_open and module.imports_any("boto3", "botocore", "aiobotocore", "aioboto3"):
+        return "sqs"
+    return "azure" if name in _AZURE and speaks and module.imports_any("azure.storage.queue") else None
+
+
+def _is_wrapped_receive(call: ast.Call, name: str) -> bool:
+    """A function around a receive that takes the timeout: `receive_queue_messages(client, visibility_timeout=30)`."""
+    if name in _AZURE or not name.lstrip("_").startswith(("receive", "dequeue", "get_messages", "poll")):
+        return False
+    return any(one.arg == "visibility_timeout" for one in call.keywords)
+
+
+def _vendor_here(module: Module) -> str:
+    return "sqs" if module.imports_any("boto3", "botocore", "aiobotocore", "aioboto3") else "azure"
+
+
+def _of_message(module: Module, call: ast.Call) -> QueueCall | None:
+    """`message.delete()` and `message.change_visibility(...)` of boto3's resources."""
+    name = last_name(call)
+    if name not in ("delete", "change_visibility") or not isinstance(call.func, ast.Attribute):
+        return None
+    words, is_open = _words(module, call)
+    if name == "change_visibility":
+        return QueueCall(Kind.EXTEND, "sqs", call, words, is_open, None) if "VisibilityTimeout" in words else None
+    before = dotted(call.func.value) or ""
+    is_message = "message" in before or before in ("m", "msg", "self.msg")
+    return (
+        QueueCall(Kind.DELETE, "sqs", call, {}, is_open, None) if is_message and not call.args and not words else None
+    )
+
+
+def _words(module: Module, call: ast.Call) -> tuple[dict[str, ast.expr], bool]:
+    """The keyword arguments; a `**name` is followed to the dict that it is, if that is sure."""
+    words: dict[str, ast.expr] = {}
+    is_open = False
+    for one in call.keywords:
+        if one.arg is not None:
+            words[one.arg] = one.value
+            continue
+        inside = _dict_words(module, one.value)
+        words |= inside or {}
+        is_open = is_open or inside is None
+    return words, is_open
+
+
+def _dict_words(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
+    if isinstance(node, ast.Name | ast.Attribute):
+        bound = module.bound(node)
+        # A dict that is changed after it was made says `name["word"] = …`: then it is not known.
+        if len(bound) != 1 or bound[0] is None or module.is_changed(node):
+            return None
+        node = bound[0]
+    if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
+        return {str(key.value): value for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)}  # fmt: skip
+    if isinstance(node, ast.Call) and last_name(node) == "dict" and not node.args and all(k.arg for k in node.keywords):
+        return {str(one.arg): one.value for one in node.keywords}
+    return None

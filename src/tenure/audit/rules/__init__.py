@@ -1,0 +1,24 @@
+"""The rules, one file a family. Each is a function from a module to its hits; none knows another."""
+
+from tenure.audit.rule import Check
+from tenure.audit.rules.blocking import blocking_calls
+from tenure.audit.rules.deduplicating import rewritten_logs
+from tenure.audit.rules.deleting import never_deleted, too_early, unread_batches
+from tenure.audit.rules.leasing import batches, hard_coded, without_timeout
+from tenure.audit.rules.polling import short_polls
+from tenure.audit.rules.swallowing import swallowed_errors
+from tenure.audit.rules.updating import updates_without_timeout
+
+CHECKS: tuple[Check, ...] = (
+    hard_coded,
+    without_timeout,
+    batches,
+    never_deleted,
+    too_early,
+    swallowed_errors,
+    unread_batches,
+    updates_without_timeout,
+    rewritten_logs,
+    blocking_calls,
+    short_polls,
+)

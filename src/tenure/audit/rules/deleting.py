@@ -1,0 +1,98 @@
+"""TQ201, TQ202, TQ203, TQ205: whether, when and how what is received is deleted."""
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+
+from tenure.audit.module import Module
+from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.rule import Hit
+from tenure.audit.trace import Happening, Trace, What, traces
+from tenure.audit.tree import last_name
+
+_ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
+_AFTER_ERRORS = {"handlers", "finalbody"}
+_ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
+
+
+def never_deleted(module: Module) -> Iterator[Hit]:
+    """TQ201: only where everything that could delete is in this file."""
+    if any(_may_delete(call) for call in module.calls):
+        return
+    for trace in traces(module):
+        work = trace.of(What.WORK)
+        if trace.hands_on or not work:
+            continue
+        for step in trace.of(What.RECEIVE):
+            call = step.call
+            is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
+            if call is not None and not is_peek and call.word("noack") is None:
+                verb = "acknowledges" if call.vendor == "redis" else "deletes"
+                where = f"worked on in line {work[0].node.lineno}"
+                yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
+
+
+def _may_delete(call: ast.Call) -> bool:
+    name = last_name(call).lower()
+    return any(word in name for word in _ENDINGS) or name == "ack" or name.startswith(("ack_", "_ack"))
+
+
+def too_early(module: Module) -> Iterator[Hit]:
+    """TQ202 and TQ203."""
+    for trace in traces(module):
+        yield from _in_finally(trace)
+        yield from _before_work(trace)
+
+
+def _in_finally(trace: Trace) -> Iterator[Hit]:
+    for step in trace.of(What.DELETE):
+        for place, (statement, part) in enumerate(step.around):
+            if part != "finalbody" or any(isinstance(one, ast.If | ast.Match) for one, _ in step.around[place:]):
+                continue
+            covered = [work for work in trace.of(What.WORK) if work.is_in(statement, "body")]
+            if covered:
+                text = f"deleted also when the work in line {covered[0].node.lineno} raised"
+                yield Hit("TQ202", step.node, text)
+
+
+def _before_work(trace: Trace) -> Iterator[Hit]:
+    if not trace.of(What.RECEIVE) and _ENDS.search(getattr(trace.function, "name", "").lower()):
+        return  # called when the work is done: what follows the delete tells others
+    ordered = trace.of(What.RECEIVE, What.WORK, What.STARTED, What.DELETE)
+    for place, step in enumerate(ordered):
+        if step.what in (What.WORK, What.STARTED):
+            return  # the work comes first
+        if step.what is What.RECEIVE:
+            continue
+        if any(part == "finalbody" or _leaves(place, part) for place, part in step.around):
+            continue
+        same = itertools.takewhile(lambda one: one.what is not What.RECEIVE, ordered[place:])
+        after = next((one for one in same if _is_its_work(one, step)), None)
+        if after is not None:
+            yield Hit("TQ203", step.node, f"deleted here, worked on in line {after.node.lineno}")
+            return
+
+
+def _is_its_work(step: Happening, delete: Happening) -> bool:
+    """Whether the work follows the delete on the same path: in its branch, and not as the answer to an error."""
+    own = {part for place, part in step.around if (place, part) not in delete.around}
+    return step.what in (What.WORK, What.STARTED) and delete.choices <= step.choices and not own & _AFTER_ERRORS
+
+
+def _leaves(statement: ast.AST, part: str) -> bool:
+    """A branch that goes on with the next message: what it deletes is not to be worked on."""
+    body: list[ast.stmt] = getattr(statement, part, []) if isinstance(statement, ast.If | ast.ExceptHandler) else []
+    return bool(body) and isinstance(body[-1], ast.Continue | ast.Return | ast.Break | ast.Raise)
+
+
+def unread_batches(module: Module) -> Iterator[Hit]:
+    """TQ205."""
+    for call in queue_calls(module):
+        if call.kind is not Kind.DELETE or call.vendor != "sqs":
+            continue
+        if last_name(call.node) not in ("delete_message_batch", "delete_messages"):
+            continue
+        outer = next(one for one in module.around(call.node) if not isinstance(one, ast.Await))
+        if isinstance(outer, ast.Expr):
+            yield Hit("TQ205", call.node, f"what {call.name} answers is thrown away, and its Failed with it")

@@ -1,0 +1,70 @@
+"""Which files to read, and their text. Links to folders are not followed, so there are no loops.
+
+What cannot be read is no error of ours: `read` raises `Unreadable` with the reason, and the audit reports it.
+Next: `auditing.py` parses the text.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+#: Folders of other people's code, caches and builds. One that is named by the user is read all the same.
+_SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "virtualenv"}
+#: A file of a person is a hundredth of it.
+LARGEST_BYTES = 2_000_000
+
+
+class Unreadable(Exception):
+    """A file that cannot be audited; the text says why."""
+
+
+def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]:
+    """Every file that is named, and every `*.py` below a folder that is, once and in order; none that is excluded."""
+    found: dict[str, None] = {}
+    for path in paths:
+        # Names are kept as they were given: that is how people find them again.
+        named = [] if _is_out(Path(path), exclude) else [path]
+        for one in _below(path, exclude) if Path(path).is_dir() else named:
+            found[str(Path(one))] = None
+    return list(found)
+
+
+def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
+    unlisted: list[str] = []
+    for root, folders, files in os.walk(folder, onerror=lambda error: unlisted.append(str(error.filename))):
+        folders[:] = sorted(name for name in folders if _is_ours(name) and not _is_out(Path(root, name), exclude))
+        for name in sorted(files):
+            if name.endswith(".py") and not _is_out(Path(root, name), exclude):
+                yield str(Path(root, name))
+    yield from unlisted  # to be told by `read`
+
+
+def _is_ours(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in _SKIPPED and not folder.endswith(".egg-info")
+
+
+def _is_out(path: Path, exclude: Sequence[str]) -> bool:
+    """By its name, by its path, or by how its path ends."""
+    plain = f"/{path.as_posix()}"
+    return any(fnmatch(plain, one) or fnmatch(plain, f"*/{one.strip('/')}") for one in exclude)
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file, if it is one and of a size that people write."""
+    try:
+        about = Path(path).stat()
+        if stat.S_ISDIR(about.st_mode):
+            msg = "the folder cannot be listed"
+            raise Unreadable(msg)
+        if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for, a device has no end
+            msg = "it is no regular file"
+            raise Unreadable(msg)
+        if about.st_size > LARGEST_BYTES:
+            msg = f"it has {about.st_size:,} bytes, and {LARGEST_BYTES:,} are read at most"
+            raise Unreadable(msg)
+        with Path(path).open("rb") as file:
+            return file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(error.strerror or type(error).__name__) from error

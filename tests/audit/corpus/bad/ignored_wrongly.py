@@ -1,0 +1,14 @@
+"""Comments that hide nothing."""
+
+import boto3
+
+from jobs import run
+
+sqs = boto3.client("sqs")
+
+
+def once(url):
+    answer = sqs.receive_message(QueueUrl=url, VisibilityTimeout=60)  # tenure: ignore  # expect: TQ101 TQ902
+    message = answer["Messages"][0]
+    run(message["Body"])
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])  # tenure: ignore[TQ999]  # expect: TQ902

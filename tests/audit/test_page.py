@@ -1,0 +1,39 @@
+"""The page of rules says what the catalogue says."""
+
+import re
+from pathlib import Path
+
+from tenure import standalone
+from tenure.audit import RULES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_table_has_every_rule_in_order() -> None:
+    rows = re.findall(r"^\| \[`(TQ\d+)`\]\(#(tq\d+)\) \| (\S+) \| (\S+) \| (.+) \|$", PAGE, re.MULTILINE)
+    assert rows == [
+        (rule.id, rule.id.lower(), rule.name, rule.severity.value, rule.title) for rule in RULES.values()
+    ]  # fmt: skip
+
+
+def test_every_rule_has_a_section_with_why_and_what_to_do() -> None:
+    sections = dict(re.findall(r"^## (TQ\d+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+    assert list(sections) == list(RULES)
+    for rule in RULES.values():
+        text = _plain(sections[rule.id])
+        assert text.startswith(f"**{rule.title}.** {rule.severity}, `{rule.name}` {_plain(rule.why)}"), rule.id
+        said = f"What to do: {_plain(rule.remedy)} "
+        assert said in text, rule.id
+        assert len(text.partition(said)[2]) > 40, f"{rule.id}: say when it speaks"
+
+
+def test_every_piece_that_a_remedy_names_is_there() -> None:
+    text = " ".join(rule.remedy for rule in RULES.values())
+    named = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\b|\b[a-z]+(?:_[a-z]+){2,}\b", text))
+    pieces = {name.partition(".")[0] for name in named} - {"WaitTimeSeconds"}
+    assert len(pieces) >= 5
+    assert pieces <= set(standalone.__all__)

@@ -18,6 +18,7 @@ import math
 import msgspec
 
 from tenure.errors import BadArgument
+from tenure.timing.wording import counted, spoken
 
 #: Of a division: 90 / 30 is 3, whatever floats make of it.
 _DUST = 1e-9
@@ -143,9 +144,9 @@ def _for_backlog(waiting: int, running: int, pace: Pace | None, rules: ScalingRu
     if pace is None:
         return max(1, _workers(running, rules)), f"{what}; no run was measured yet, and one worker finds out"
     slots = slots_needed(waiting, running, pace, rules.target_age_seconds)
-    sums = f"{what} × {_spoken(pace.mean_seconds)} (q99 {_spoken(pace.tail_seconds)}, {pace.runs:,} runs)"
-    goal = f"within {_spoken(rules.target_age_seconds)}"
-    return _workers(slots, rules), f"{sums} {goal} need {_counted(slots, 'slot')}, {rules.slots} a worker"
+    sums = f"{what} × {spoken(pace.mean_seconds)} (q99 {spoken(pace.tail_seconds)}, {pace.runs:,} runs)"
+    goal = f"within {spoken(rules.target_age_seconds)}"
+    return _workers(slots, rules), f"{sums} {goal} need {counted(slots, 'slot')}, {rules.slots} a worker"
 
 
 def _workers(slots: int, rules: ScalingRules) -> int:
@@ -165,13 +166,5 @@ def _cooled(wanted: int, why: str, rules: ScalingRules, current: int | None, sin
     kept = min(wanted if current is None else current, math.inf if rules.maximum is None else rules.maximum)
     if kept <= wanted or since_added_seconds >= rules.cooldown_seconds:
         return Scale(wanted, why)
-    left = _spoken(rules.cooldown_seconds - since_added_seconds)
+    left = spoken(rules.cooldown_seconds - since_added_seconds)
     return Scale(int(kept), f"{why}; {wanted} would do, but the cooldown goes on for {left}")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _spoken(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.3g} s"  # noqa: PLR2004 - below ten a tenth matters

@@ -19,7 +19,7 @@ from tenure.finding import Finding
 from tenure.sample import Ended, Sample
 from tenure.settlement import Outcome
 from tenure.state import Journal, Records, State
-from tenure.timing.advice import advise, advise_deletions
+from tenure.timing.advice import advise_deletions
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.scaling import Pace
 
@@ -77,21 +77,20 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool
 
     def findings(self) -> list[Finding]:
-        """Advice on every task, then on what concerns all workers."""
-        found = [one for figures in self.figures for one in advise(figures)]
-        if self.deletions is not None:
-            failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
-            details = ", ".join([*(f"{count:,} {word}" for word, count in sorted(failures.items())),
-                                 f"{self.deletions.resolved:,} gone since"])  # fmt: skip
-            found += advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
-        return found
+        """What concerns all workers together; on each task `advise` has a word."""
+        if self.deletions is None:
+            return []
+        failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
+        told = [f"{count:,} {word}" for word, count in sorted(failures.items())]
+        details = ", ".join([*told, f"{self.deletions.resolved:,} gone since"])
+        return advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
 
 
 async def survey(
     state: State, *, since: float, standings: Mapping[Name, Standing] | None = None,
     sees: Callable[[str], bool] = lambda _: True, most_events: int = MOST_EVENTS,
 ) -> Survey:  # fmt: skip
-    """Look at everything since that wall time. `standings`: the tasks whose policy is known; all of them get figures."""
+    """Look at everything since that wall time. `standings`: tasks whose policy is known; all of them get figures."""
     known = {} if standings is None else standings
     events, is_cut = await newest(state.journal, since, most_events)
     counted = _Counted(sees)

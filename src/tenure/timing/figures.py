@@ -73,6 +73,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     crashed: int | None = 0
     #: Runs that ended after their lease was gone; somebody else may have run the message meanwhile.
     overran: int = 0
+    #: What was learned: the lease for a run that nobody renews, and a `max_hold`. None: the formula must do.
+    advised_lease_seconds: float | None = None
+    advised_hold_seconds: float | None = None
     #: Deletes of finished messages, and those that did not work.
     deletes: int | None = None
     deletes_failed: int | None = None

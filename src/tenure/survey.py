@@ -41,6 +41,11 @@ _COUNTED = {
     EventKind.LEASE_LOST: "overran",
     EventKind.LATE_SETTLE: "overran",
 }
+#: Why it came back says more than that a worker sent it back, by the code of the reason.
+_BY_CODE = {
+    (EventKind.RETRIED, "process_died"): "crashed",
+    (EventKind.GIVEN_BACK, "lease_lapsed"): "expired",
+}
 #: Who returns the messages of the dead; everybody else returns what is overdue.
 _BURIALS = frozenset({"liveness", "supervisor"})
 
@@ -166,21 +171,24 @@ class _Counted:
                 self._cancelled.update(event.data.get("ids", ()))
             case EventKind.DELETIONS if event.owner is not None:
                 self._told[event.owner] = event.data
-            case _ if event.kind in _COUNTED and event.queue is not None and event.task is not None:
-                self._add_run(event, (event.queue, event.task))
+            case _ if event.queue is not None and event.task is not None:
+                what = _BY_CODE.get((event.kind, str(event.data.get("code"))), _COUNTED.get(event.kind))
+                if what is not None:
+                    self._add_run(event, (event.queue, event.task), what)
 
-    def _add_run(self, event: Event, name: Name) -> None:
+    def _add_run(self, event: Event, name: Name, what: str) -> None:
         is_seen = self._sees(name[0])
         if event.message_id is not None:
             self._names[event.message_id] = name if is_seen else None
         if not is_seen:
             return
-        what = _COUNTED[event.kind]
+        counts = self._counts.setdefault(name, Counter())
         if what == "overran":
             self._overran.append((event.message_id or "", name))
-            self._counts.setdefault(name, Counter())
         else:
-            self._counts.setdefault(name, Counter())[what] += 1
+            counts[what] += 1
+        if event.data.get("code") == "max_hold":
+            counts["held"] += 1
         if event.kind in (EventKind.COMPLETED, EventKind.DUPLICATE):
             self._deletes[event.owner] += 1
         if event.seconds is not None:
@@ -224,7 +232,7 @@ class _Counted:
         return Figures(
             queue=queue, task=task, standing=standing, durations=Durations.of([one.seconds for one in samples], killed),
             completed=counts["completed"], retried=counts["retried"], dead=counts["dead"],
-            duplicates=counts["duplicates"], overran=counts["overran"],
+            duplicates=counts["duplicates"], overran=counts["overran"], held=counts["held"],
             expired=_or_unknown(counts["expired"], unknown["expired"]),
             crashed=_or_unknown(counts["crashed"], unknown["crashed"]),
         )  # fmt: skip

@@ -106,6 +106,13 @@ def test_runs_close_to_max_hold_are_told(q99: float, expected: dict[str, str]) -
     assert _severities(_of(standing=standing, durations=_took(q99))) == expected
 
 
+def test_runs_that_max_hold_ended_are_told_instead_of_how_close_the_others_came() -> None:
+    standing = Standing(30.0, max_hold_seconds=100.0)
+    figures = _of(standing=standing, durations=_took(95.0, longest=100.0), completed=97, retried=3, held=3)
+    assert _severities(figures) == {"max_hold_reached": "warning", "redelivered_retry": "info"}
+    assert _one("max_hold_reached", figures).remedy.startswith("Raise max_hold to 300 s if they did not hang")
+
+
 # -- what came again --------------------------------------------------------------------------------
 
 

@@ -136,6 +136,11 @@ def _hold(figures: Figures) -> Iterator[Finding]:
             remedy = f"Set max_hold={advised:g} if a run of that length can only be a hung one."
             yield Finding("max_hold_advised", Severity.INFO, about, evidence, remedy)
         return
+    if figures.held:
+        evidence = f"{figures.held:,} runs were ended by max_hold {duration(standing.max_hold_seconds)}; {seen}"
+        remedy = f"Raise max_hold to {duration(advised)} if they did not hang; else look where they do."
+        yield Finding("max_hold_reached", Severity.WARNING, about, evidence, remedy)
+        return
     use = durations.q99 / standing.max_hold_seconds
     if use >= USE_HIGH - _DUST:
         is_critical = use >= USE_CRITICAL - _DUST

@@ -64,6 +64,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     completed: int = 0
     #: Attempts that failed and come back.
     retried: int = 0
+    #: Of them, those that `max_hold` ended.
+    held: int = 0
     dead: int = 0
     #: Known as done when they came again, and only deleted.
     duplicates: int = 0

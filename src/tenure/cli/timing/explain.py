@@ -23,6 +23,7 @@ from tenure.timing.why import amount, duration
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 #: Queues beyond these are not searched for samples of the task.
 _MOST_QUEUES = 100
@@ -134,8 +135,7 @@ def tell(out: "Console", one: Explained) -> None:
         kind = f" on {forecast.hardware}" if forecast.hardware else ""
         sized = "" if one.size is None else f", size {amount(one.size)}"
         say(f"\nA lease without a heartbeat{kind}{sized}:")
-        for step in forecast.steps:
-            say(f"  {step.name:<16} {_value(step):>10}  {step.why}")
+        out.print(_steps(forecast.steps))
         say(f"  {forecast.why}")
         if forecast.hold_why is not None:
             say(f"  max_hold {forecast.hold_why}")
@@ -189,5 +189,14 @@ def _decides(one: Explained) -> list[str]:
     return [f"So: {'; '.join(told)}."]
 
 
-def _value(step: Step) -> str:
-    return duration(step.value) if step.unit == "s" else f"× {step.value:.2f}"
+def _steps(steps: Sequence[Step]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for justify in ("left", "right", "left"):
+        grid.add_column(justify=justify, no_wrap=justify == "right")
+    for step in steps:
+        value = duration(step.value) if step.unit == "s" else f"× {step.value:.2f}"
+        grid.add_row(f"  {step.name}", value, Text(step.why, style="dim"))
+    return grid

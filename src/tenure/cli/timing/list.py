@@ -105,6 +105,7 @@ def tell(out: "Console", seen: Look, since_seconds: float) -> None:
         out.print(f"No task has run here in the last {spoken(since_seconds)}.")
         return
     out.print(table(seen.rows, out.width))
+    out.print(_EXPLAINED, style="dim", markup=False)
     survey = seen.survey
     if survey.is_cut:
         out.print(f"[dim]The newest {plural(survey.events, 'event')} of the last {spoken(since_seconds)}.[/]")
@@ -135,9 +136,7 @@ def told(finding: Finding) -> "RenderableType":
 
 def table(rows: Sequence[Row], width: int) -> "Table":
     """One row a task; where the terminal is narrow, on two lines."""
-    shown = _wide(rows) if width >= _WIDE else _narrow(rows)
-    shown.caption, shown.caption_justify = _EXPLAINED, "left"
-    return shown
+    return _wide(rows) if width >= _WIDE else _narrow(rows)
 
 
 def _wide(rows: Sequence[Row]) -> "Table":

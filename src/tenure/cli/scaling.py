@@ -14,7 +14,7 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.naming import check_known, full_name
-from tenure.cli.output import console, count, plain_table, say_json
+from tenure.cli.output import console, count, keep_figures, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.message import MessageState
 from tenure.owner import Owner
@@ -91,16 +91,7 @@ def scaling(
     rules = ScalingRules(**wanted)
     app = find(target)
 
-    async def look(app: Tenure) -> list[Needed]:
-        pace = (await survey(app.state, since=app.clock.wall() - since, sees=app.sees)).pace
-        alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
-        found = []
-        for depth in await _depths(app, queue, alive):
-            own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))
-            found.append(await _needed(app, depth, pace.get(depth.queue), alive, own))
-        return found
-
-    rows = run(app, look)
+    rows = run(app, lambda app: needs(app, rules, queue=queue, slots=slots, since_seconds=since))
     if as_json:
         say_json({"target_age_seconds": rules.target_age_seconds, "queues": rows})
         return
@@ -109,6 +100,19 @@ def scaling(
         out.print("No queue holds a message, and no worker serves one.")
         return
     tell(out, rows)
+
+
+async def needs(
+    app: Tenure, rules: ScalingRules, *, queue: str | None, slots: int | None, since_seconds: float
+) -> list[Needed]:
+    """What each queue needs; with `slots` None, each worker counts for as many as the workers of that queue have."""
+    pace = (await survey(app.state, since=app.clock.wall() - since_seconds, sees=app.sees)).pace
+    alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
+    found = []
+    for depth in await _depths(app, queue, alive):
+        own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))
+        found.append(await _needed(app, depth, pace.get(depth.queue), alive, own))
+    return found
 
 
 async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
@@ -166,7 +170,7 @@ async def _due(app: Tenure, depth: Depth, within: float) -> int | None:
 
 def tell(out: "Console", rows: Sequence[Needed]) -> None:
     """The table, and below it why."""
-    out.print(table(rows))
+    out.print(table(rows, out.width))
     for row in rows:
         out.print(f"{row.queue}: {row.why}.", markup=False, style="dim", soft_wrap=not out.is_terminal)
         if row.interrupted:
@@ -177,12 +181,11 @@ def tell(out: "Console", rows: Sequence[Needed]) -> None:
             )  # fmt: skip
 
 
-def table(rows: Sequence[Needed]) -> "RenderableType":
+def table(rows: Sequence[Needed], width: int) -> "RenderableType":
     """One row a queue."""
     from rich.text import Text
 
     shown = plain_table("queue", *_FIGURES, "ready only", right=(*_FIGURES, "ready only"))
-    shown.columns[0].overflow = "ellipsis"
     for row in rows:
         about = row.estimated
         shown.add_row(
@@ -191,4 +194,5 @@ def table(rows: Sequence[Needed]) -> "RenderableType":
             Text(count(row.desired), style="bold"),
             Text(count(row.visible_only), style="red" if row.interrupted else ""),
         )  # fmt: skip
+    keep_figures(shown, width)
     return shown

@@ -14,6 +14,10 @@ from tenure.timing.learned import ENOUGH_RUNS, FIRST_CAUTION, MARGIN, QUANTILE, 
 from tenure.timing.prior import NO_PRIOR, Prior
 
 
+#: A worker asks before every run; so often is enough.
+_ASKED_EVERY = 16
+
+
 class Step(msgspec.Struct, frozen=True):
     """One step of the reckoning: what it is called, its number, and where that comes from."""
 
@@ -52,11 +56,13 @@ def forecasts(
     """One for each kind of machine, the most runs first; without samples one, from what is believed beforehand."""
     bounds = bounds or Bounds()
     by_class: dict[str, Learned] = {}
-    for sample in sorted(samples, key=lambda one: one.at):
+    for place, sample in enumerate(sorted(samples, key=lambda one: one.at)):
         learned = by_class.get(sample.hardware)
         if learned is None:
             learned = by_class[sample.hardware] = Learned(prior=prior, bounds=bounds, default=default)
         learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
+        if place % _ASKED_EVERY == 0:  # by being asked it learns how size matters, as in a worker
+            learned.predict(sample.size)
     if not by_class:
         by_class[""] = Learned(prior=prior, bounds=bounds, default=default)
     found = [_forecast(hardware, learned, prior, bounds, default, size) for hardware, learned in by_class.items()]
@@ -66,11 +72,12 @@ def forecasts(
 def _forecast(
     hardware: str, learned: Learned, prior: Prior, bounds: Bounds, default: float, size: float | None
 ) -> Forecast:
+    runs = learned.runs if learned.count else 0.0  # first: whatever was told is counted by it
     choice, hold = learned.choose(size), learned.hold() if learned.count else None
     return Forecast(
         hardware=hardware,
         runs=learned.count,
-        evidence=learned.runs if learned.count else 0.0,
+        evidence=runs,
         typical_seconds=learned.predict(size),
         q99_seconds=learned.quantile(QUANTILE, size),
         lease_seconds=choice.seconds,

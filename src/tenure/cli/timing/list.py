@@ -9,7 +9,7 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.duration import Duration, exact, spoken, stated
 from tenure.cli.naming import check_known, full_name
-from tenure.cli.output import console, count, plain_table, plural, say_json
+from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.cli.timing.looking import Look, Row, look
 from tenure.finding import Finding, Severity
@@ -136,12 +136,11 @@ def told(finding: Finding) -> "RenderableType":
 
 def table(rows: Sequence[Row], width: int) -> "Table":
     """One row a task; where the terminal is narrow, on two lines."""
-    return _wide(rows) if width >= _WIDE else _narrow(rows)
+    return _wide(rows, width) if width >= _WIDE else _narrow(rows, width)
 
 
-def _wide(rows: Sequence[Row]) -> "Table":
+def _wide(rows: Sequence[Row], width: int) -> "Table":
     shown = plain_table("task", "queue", *_COLUMNS, right=_COLUMNS)
-    shown.columns[0].overflow = shown.columns[1].overflow = "ellipsis"
     for row in rows:
         figures, took = row.figures, row.figures.durations
         shown.add_row(
@@ -150,13 +149,13 @@ def _wide(rows: Sequence[Row]) -> "Table":
             _lease(figures.standing), _use(row), stated(row.forecast.lease_seconds),
             _stated(row.first_beat_seconds), _stated(row.figures.advised_hold_seconds), _again(row),
         )  # fmt: skip
+    keep_figures(shown, width, names=2)
     return shown
 
 
-def _narrow(rows: Sequence[Row]) -> "Table":
+def _narrow(rows: Sequence[Row], width: int) -> "Table":
     right = ("runs", "typical\nq99", "lease\nuse", "if fixed\nmax_hold", "1st beat\nr/e/c")
     shown = plain_table("task\nqueue", *right, right=right)
-    shown.columns[0].overflow = "ellipsis"
     for row in rows:
         figures, (q50, _, q99) = row.figures, _quantiles(row)
         shown.add_row(
@@ -165,6 +164,7 @@ def _narrow(rows: Sequence[Row]) -> "Table":
             f"{stated(row.forecast.lease_seconds)}\n{_stated(row.figures.advised_hold_seconds)}",
             f"{_stated(row.first_beat_seconds)}\n{_again(row)}",
         )  # fmt: skip
+    keep_figures(shown, width)
     return shown
 
 

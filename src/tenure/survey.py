@@ -9,6 +9,7 @@ Made for `tenure timing` and `tenure scaling`; judged by `timing/advice.py` and 
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -134,8 +135,9 @@ def _joined(pages: list[list[Event]]) -> list[Event]:
 
 
 async def samples_of(journal: Journal, queue: str, task: str) -> list[Sample]:
-    """Every sample of a task that is kept, oldest first."""
-    return [one.sample for one in await journal.samples(queue, task)]
+    """Every sample of a task that is kept, oldest first; but for what cannot be a duration."""
+    stored = await journal.samples(queue, task)
+    return [one.sample for one in stored if 0.0 <= one.sample.seconds < math.inf]
 
 
 class _Counted:

@@ -90,8 +90,8 @@ def test_an_app_shows_all_its_tasks_and_a_place_only_those_that_ran(tenure: Run)
 
 
 def test_the_findings_stand_below_the_table_the_worst_first(tenure: Run) -> None:
-    done = [(EventKind.COMPLETED, {})] * 80
-    _told(*done, *[(EventKind.DUPLICATE, {})] * 10, *[(EventKind.RETRIED, {"code": "process_died"})] * 1)
+    died: dict[str, Any] = {"code": "process_died"}
+    _told(*[(EventKind.COMPLETED, {})] * 80, *[(EventKind.DUPLICATE, {})] * 10, (EventKind.RETRIED, died))
     lines = tenure("timing", "jobs:app").stdout.splitlines()
     assert lines[0].split()[:4] == ["task", "queue", "runs", "typical"]
     heads = [line.split()[:2] for line in lines if line.startswith(("critical", "warning", "info"))]
@@ -156,6 +156,50 @@ def test_names_give_way_and_figures_do_not(width: int) -> None:
     assert all(len(line) <= width for line in text.splitlines())
     for figure in ("123,456", "41 s", "2 min 3 s", "10 min", "20.5 %", "1234/–/12", "renewed", "3 h"):
         assert figure in text, figure
+
+
+def _without_heartbeat(folder: Path) -> None:
+    """Two tasks whose leases nobody renews: one that was set, one that is learned."""
+    (folder / "plain.py").write_text(
+        "from tenure import Tenure\n"
+        'app = Tenure("sqlite:///jobs.db")\n'
+        "@app.task(heartbeat=False, lease=60)\n"
+        "async def fixed(name: str) -> None: ...\n"
+        "@app.task(heartbeat=False)\n"
+        "async def learned(name: str) -> None: ...\n"
+        '@app.task(heartbeat=False, profile="content-processor")\n'
+        "async def believed(name: str) -> None: ...\n"
+    )
+
+
+def test_where_nobody_renews_a_lease_its_use_is_judged(tenure: Run, folder: Path) -> None:
+    _without_heartbeat(folder)
+    for task in ("fixed", "learned"):
+        _told((EventKind.COMPLETED, {}), task=task)
+        _took(*[55.0] * 150, task=task)
+    document = _document(tenure, "plain:app")
+    fixed, learned = _task(document, "fixed"), _task(document, "learned")
+    assert (fixed["lease_seconds"], fixed["renewed"], fixed["learned"]) == (60.0, False, False)
+    assert fixed["use"] == pytest.approx(55 / 60)
+    assert fixed["first_beat_seconds"] is None
+    assert learned["learned"] is True
+    assert learned["lease_seconds"] == learned["forecast"]["lease_seconds"] == pytest.approx(97, abs=2)
+    assert learned["use"] == pytest.approx(1 / 1.75, rel=0.03)
+    (critical,) = [one for one in document["findings"] if one["severity"] == "critical"]
+    assert (critical["id"], critical["subject"]) == ("lease_use_critical", "fixed on default-tasks")
+    assert critical["remedy"] == "Raise the lease to 90 s, or switch the heartbeat on."
+    assert "91.7 %" in tenure("timing", "plain:app").stdout
+
+
+def test_explain_says_whose_number_a_lease_is(tenure: Run, folder: Path) -> None:
+    _without_heartbeat(folder)
+    tenure("submit", "plain:app", "fixed", '{"name": "x"}')
+    assert "the lease is 60 s, and nobody renews it" in tenure("timing", "explain", "plain:app", "fixed").stdout
+    shown = tenure("timing", "explain", "plain:app", "learned").stdout
+    assert "the lease is learned, 60 s by now, and nobody renews it" in shown
+    shown = tenure("timing", "explain", "plain:app", "believed").stdout
+    assert "its profile is content-processor" in shown
+    assert "So: a run ends after about 45 s; by these numbers the lease is 158 s." in shown
 
 
 # -- why -------------------------------------------------------------------------------------------

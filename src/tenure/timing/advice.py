@@ -83,7 +83,6 @@ def _lease(figures: Figures) -> Iterator[Finding]:
             remedy = "Lower the lease to 30 s: the heartbeat keeps it up, however long the work takes."
             yield Finding("lease_too_long", Severity.INFO, about, evidence, remedy)
         return
-    advised = _longer(figures, standing, durations)
     if use >= USE_HIGH - _DUST:
         is_critical = use >= USE_CRITICAL - _DUST
         id, severity = (
@@ -92,12 +91,7 @@ def _lease(figures: Figures) -> Iterator[Finding]:
         evidence = (
             f"q99 {duration(durations.q99)} of {_runs(durations)} is {percent(use)} of a lease of {duration(lease)}"
         )
-        remedy = (
-            f"Raise the lease to {duration(advised)}, or switch the heartbeat on."
-            if advised > lease
-            else f"Switch the heartbeat on: {duration(lease)} is the longest lease that this broker gives."
-        )
-        yield Finding(id, severity, about, evidence, remedy)
+        yield Finding(id, severity, about, evidence, _raise(figures, standing, durations))
     shorter = _formula(figures, durations)
     if durations.q50 / lease < USE_LOW and shorter <= lease / 2 and durations.samples >= ENOUGH_RUNS:
         evidence = (
@@ -108,11 +102,18 @@ def _lease(figures: Figures) -> Iterator[Finding]:
                       f"Lower the lease to {duration(shorter)}, or switch the heartbeat on.")  # fmt: skip
 
 
-def _longer(figures: Figures, standing: Standing, durations: Durations) -> float:
-    """Half as much again; where that would be used too far as well, what the formula makes of q99."""
+def _raise(figures: Figures, standing: Standing, durations: Durations | None) -> str:
+    """What to do about a lease that is too short: half as much again, or what the formula makes of q99."""
+    if standing.is_learned:
+        return "Switch the heartbeat on, or tell the task's size=: the lease is learned, and follows by itself."
+    if durations is None:
+        return "Raise the lease, or switch the heartbeat on."
     longer = _LONGER * standing.lease_seconds
     enough = longer if durations.q99 < USE_HIGH * longer else _formula(figures, durations)
-    return min(enough, standing.ceiling_seconds)
+    advised = min(enough, standing.ceiling_seconds)
+    if advised > standing.lease_seconds:
+        return f"Raise the lease to {duration(advised)}, or switch the heartbeat on."
+    return f"Switch the heartbeat on: {duration(standing.lease_seconds)} is the longest lease that this broker gives."
 
 
 def _formula(figures: Figures, durations: Durations) -> float:
@@ -184,8 +185,7 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
     if standing is None:
         remedy = "Look whether the lease is renewed: if it is not, raise it; if it is, look for frozen workers."
     elif not standing.is_renewed:
-        to = f" to {duration(_longer(figures, standing, durations))}" if durations is not None else ""
-        remedy = f"Raise the lease{to}, or switch the heartbeat on."
+        remedy = _raise(figures, standing, durations)
     else:
         remedy = (
             "Look for loop_blocked and heartbeat_failed events of that time; "

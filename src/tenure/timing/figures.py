@@ -47,6 +47,8 @@ class Standing(msgspec.Struct, frozen=True):
     lease_seconds: float
     #: Whether the heartbeat renews the lease. Then the lease is the crash window, however long the work takes.
     is_renewed: bool = True
+    #: Nobody renews it, and nobody said how long: it follows what was measured.
+    is_learned: bool = False
     #: Ends a hung handler. None: never.
     max_hold_seconds: float | None = None
     #: The longest lease that the broker gives.

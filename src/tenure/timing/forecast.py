@@ -13,7 +13,6 @@ from tenure.sample import Ended, Sample
 from tenure.timing.learned import ENOUGH_RUNS, FIRST_CAUTION, MARGIN, QUANTILE, Bounds, Learned
 from tenure.timing.prior import NO_PRIOR, Prior
 
-
 #: A worker asks before every run; so often is enough.
 _ASKED_EVERY = 16
 

@@ -12,12 +12,12 @@ from tenure.cli.duration import exact, spoken, stated
 from tenure.cli.naming import full_name, known_queues
 from tenure.cli.output import console, plural, say_json
 from tenure.cli.target import find, json_option, run, split
-from tenure.cli.timing.looking import bounds_of, first_beat_seconds, prior_of, standing_of
+from tenure.cli.timing.looking import as_learned, first_beat_of, forecast_of, prior_of, standing_of
 from tenure.sample import Ended, Sample
 from tenure.survey import samples_of
 from tenure.task import Task
 from tenure.timing.figures import Durations, Standing
-from tenure.timing.forecast import Forecast, Step, forecasts
+from tenure.timing.forecast import Forecast, Step
 from tenure.timing.prior import Prior
 from tenure.timing.why import amount, duration
 
@@ -98,20 +98,18 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
 def _explained(
     app: Tenure, task: Task[..., object] | None, name: str, queue: str, samples: Sequence[Sample], size: float | None
 ) -> Explained:
-    traits, prior = app.broker.traits, prior_of(task, name)
-    standing = None if task is None else standing_of(task, traits)
+    found = forecast_of(app, task, name, samples, size)
+    longest = max(found, key=lambda one: one.lease_seconds)
+    standing = None if task is None else as_learned(standing_of(task, app.broker.traits), longest)
     killed = sum(one.ended is Ended.KILLED for one in samples)
     durations = Durations.of([one.seconds for one in samples], killed)
     moments = [one.at for one in samples]
     return Explained(
-        task=name, queue=queue, standing=standing, profile=_named(prior), size=size, durations=durations,
+        task=name, queue=queue, standing=standing, profile=_named(prior_of(task, name)), size=size, durations=durations,
         hardware=dict(Counter(one.hardware for one in samples).most_common()),
         sized=sum(one.size is not None for one in samples),
         first_at=min(moments, default=None), last_at=max(moments, default=None),
-        forecasts=tuple(forecasts(
-            samples, prior=prior, bounds=bounds_of(traits), default=app.settings.lease_seconds, size=size
-        )),
-        first_beat_seconds=first_beat_seconds(standing),
+        forecasts=tuple(found), first_beat_seconds=first_beat_of(standing, longest),
     )  # fmt: skip
 
 
@@ -154,7 +152,8 @@ def _policy(standing: Standing | None) -> list[str]:
     if standing.is_renewed:
         window = "it is the crash window, however long the work takes"
         return [f"Policy: the lease is {lease}, and the heartbeat renews it: {window}. A hung handler is {ended}."]
-    return [f"Policy: nobody renews the lease of {lease}: it must outlast the work. A hung handler is {ended}."]
+    whose = f"is learned, {lease} by now" if standing.is_learned else f"is {lease}"
+    return [f"Policy: the lease {whose}, and nobody renews it: it must outlast the work. A hung handler is {ended}."]
 
 
 def _samples(one: Explained) -> list[str]:

@@ -83,6 +83,7 @@ def _task(row: Row) -> dict[str, Any]:
         "durations": figures.durations,
         "lease_seconds": None if standing is None else standing.lease_seconds,
         "renewed": None if standing is None else standing.is_renewed,
+        "learned": None if standing is None else standing.is_learned,
         "max_hold_seconds": None if standing is None else standing.max_hold_seconds,
         "use": figures.lease_use,
         "forecast": {key: value for key, value in msgspec.to_builtins(row.forecast).items() if key != "steps"},

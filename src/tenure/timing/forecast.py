@@ -117,7 +117,7 @@ def _steps(
     if margin != 1.0:
         steps.append(Step("margin", margin, "×", "for slow networks, retries, and the one run in a hundred"))
     made = f"{base * caution * margin:,.2f} s, rounded up"
-    alike = " for all sizes about as large" if size is not None and slow is not None else ""
+    alike = " for all sizes about as large" if size is not None else ""
     steps.append(
         Step("lease", lease, "s", f"{made}{alike}, within the broker's {bounds.least:g} to {bounds.most:,.0f} s")
     )

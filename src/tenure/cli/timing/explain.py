@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.duration import exact, spoken, stated
+from tenure.cli.duration import exact, spoken
 from tenure.cli.naming import full_name, known_queues
 from tenure.cli.output import console, plural, say_json
 from tenure.cli.target import find, json_option, run, split
@@ -147,8 +147,8 @@ def sentences(one: Explained) -> list[str]:
 def _policy(standing: Standing | None) -> list[str]:
     if standing is None:
         return ["Policy: not known from a URL; name the app (jobs:app) to see it."]
-    lease, hold = stated(standing.lease_seconds), standing.max_hold_seconds
-    ended = f"ended after {stated(hold)}, its max_hold" if hold is not None else "never ended: there is no max_hold"
+    lease, hold = duration(standing.lease_seconds), standing.max_hold_seconds
+    ended = f"ended after {duration(hold)}, its max_hold" if hold is not None else "never ended: there is no max_hold"
     if standing.is_renewed:
         window = "it is the crash window, however long the work takes"
         return [f"Policy: the lease is {lease}, and the heartbeat renews it: {window}. A hung handler is {ended}."]
@@ -178,7 +178,7 @@ def _decides(one: Explained) -> list[str]:
     ends = f"a run ends after about {exact(eta)}" if eta is not None else "nobody can say how long a run takes"
     told = [ends]
     if one.first_beat_seconds is not None:
-        told.append(f"the first beat is due after {stated(one.first_beat_seconds)}")
+        told.append(f"the first beat is due after {duration(one.first_beat_seconds)}")
     holds = [forecast.hold_seconds for forecast in one.forecasts if forecast.hold_seconds is not None]
     if holds:
         told.append(f"a max_hold of {duration(max(holds))} would end only hung ones")

@@ -99,6 +99,15 @@ def test_the_findings_stand_below_the_table_the_worst_first(tenure: Run) -> None
     assert "          10 of 90 came again after they were done, and were only deleted (11.1 %)" in lines
 
 
+def test_what_matters_little_and_is_true_of_many_tasks_is_told_once(tenure: Run) -> None:
+    for number in range(6):
+        _told((EventKind.COMPLETED, {}), task=f"t{number}")
+    shown = tenure("timing", URL).stdout
+    assert shown.count("healthy") == 1
+    assert "healthy  t0 on default-tasks, t1 on default-tasks, t2 on default-tasks and 3 more\n" in shown
+    assert len(_document(tenure, URL)["findings"]) == 6
+
+
 def test_the_words_before_the_command_may_be_left_out(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     _told((EventKind.COMPLETED, {}))
     expected = tenure("timing", "list", "jobs:app").stdout

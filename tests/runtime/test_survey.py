@@ -166,6 +166,7 @@ async def test_a_window_is_read_from_its_end_and_is_bounded(harness: Harness) ->
 
     assert await read(0.0, 20_000) == ([float(number) for number in range(2_500)], False)
     assert await read(2_400.0, 20_000) == ([float(number) for number in range(2_400, 2_500)], False)
+    assert await read(2_400.0, 1_700) == ([float(number) for number in range(2_400, 2_500)], False)
     assert await read(0.0, 1_700) == ([float(number) for number in range(800, 2_500)], True)
     assert await read(9_999.0, 20_000) == ([], False)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _WIDE = 118
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COLUMNS = ("runs", "typical", "q95", "q99", "lease", "use", "if fixed", "1st beat", "max_hold", "r/e/c")
+#: Of findings alike that matter little, so many are told one by one.
+_FEW = 3
 _EXPLAINED = "if fixed: the lease without a heartbeat; max_hold: advised; r/e/c: came again by retry, expiry, crash"
 
 
@@ -115,9 +117,27 @@ def tell(out: "Console", seen: Look, since_seconds: float) -> None:
         out.print(f"[dim]{plural(unknown, 'message')} came back of which nobody knows the task any more.[/]")
     if all(row.figures.standing is None for row in seen.rows):
         out.print("[dim]The policy is not known from a URL: name the app (jobs:app) to compare it.[/]")
-    for finding in seen.findings:
+    loud = [one for one in seen.findings if one.severity is not Severity.INFO]
+    for finding in [*loud, *_gathered([one for one in seen.findings if one.severity is Severity.INFO])]:
         out.print()
         out.print(told(finding))
+
+
+def _gathered(findings: Sequence[Finding]) -> list[Finding]:
+    """What matters little and is true of many tasks is told once; `--json` has all of it."""
+    by_id: dict[str, list[Finding]] = {}
+    for one in findings:
+        by_id.setdefault(one.id, []).append(one)
+    shown = []
+    for alike in by_id.values():
+        if len(alike) <= _FEW:
+            shown += alike
+            continue
+        first = alike[0]
+        subjects = ", ".join(one.subject for one in alike[:_FEW])
+        about = f"{subjects} and {len(alike) - _FEW} more"
+        shown.append(msgspec.structs.replace(first, subject=about, evidence=f"{first.subject}: {first.evidence}"))
+    return shown
 
 
 def told(finding: Finding) -> "RenderableType":

@@ -52,6 +52,13 @@ def test_at_90_percent_half_as_much_again_is_advised_and_more_where_that_is_too_
     assert "to 210 s" in over.remedy  # 120 × 1.75; 120 s would be 80 % of 150 s
 
 
+def test_runs_that_were_ended_at_their_lease_would_have_taken_longer() -> None:
+    took = Durations(10, 7, 90.0, 90.0, 100.0, 100.0, 100.0)
+    figures = _of(standing=FIXED, durations=took, advised_lease_seconds=350.0)
+    assert "to 350 s" in _one("lease_use_critical", figures).remedy
+    assert "(7 of them ended from outside)" in _one("lease_use_critical", figures).evidence
+
+
 def test_no_lease_is_advised_that_the_broker_does_not_give() -> None:
     bounded = Standing(43_200.0, is_renewed=False, ceiling_seconds=43_200.0)
     remedy = _one("lease_use_critical", _of(standing=bounded, durations=_took(43_000.0))).remedy
@@ -138,7 +145,7 @@ def test_what_came_back_is_told_apart_by_why() -> None:
     assert _severities(figures) == {
         "redelivered_crash": "critical", "redelivered_expiry": "warning", "redelivered_retry": "warning",
     }  # fmt: skip
-    assert "6 came back because their worker died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
+    assert "6 came back because their worker or process died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
 
 
 def test_a_lease_that_ended_has_another_remedy_where_it_is_renewed() -> None:

@@ -110,6 +110,8 @@ def _raise(figures: Figures, standing: Standing, durations: Durations | None) ->
         return "Raise the lease, or switch the heartbeat on."
     longer = _LONGER * standing.lease_seconds
     enough = longer if durations.q99 < USE_HIGH * longer else _formula(figures, durations)
+    if durations.killed:  # q99 is only what they got before they were ended; what was learned allows for that
+        enough = max(enough, figures.advised_lease_seconds or 0.0)
     advised = min(enough, standing.ceiling_seconds)
     if advised > standing.lease_seconds:
         return f"Raise the lease to {duration(advised)}, or switch the heartbeat on."
@@ -197,8 +199,8 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
 def _crash(figures: Figures) -> Iterator[Finding]:
     if not figures.crashed:
         return
-    remedy = "Look how the workers ended (memory, signals, owner_retired events), and run the suspects in a process."
-    evidence = f"{figures.crashed:,} came back because their worker died"
+    remedy = "Look how they ended (memory, signals; owner_retired events), and give what crashes a process of its own."
+    evidence = f"{figures.crashed:,} came back because their worker or process died"
     yield _returned("redelivered_crash", figures, figures.crashed, evidence, remedy)
 
 

@@ -22,12 +22,18 @@ _POWER_A_SECOND = 1.0 / HALF_LIFE_SECONDS
 _LARGEST_POWER = 64.0
 _LOG_GAMMA = math.log(GAMMA)
 _LEAST_SECONDS = 1e-9
+#: So many runs with a size are remembered one by one, until the line through them is a good one.
+_FIRST_RUNS = 256
+_ROUNDS = 4
 
 
 class Evidence:
     """Runs of one task."""
 
-    __slots__ = ("_fit", "_line", "_origin", "_power", "_ratios", "_seconds", "_unit", "at", "count", "told")
+    __slots__ = (
+        "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_unit", "at", "count",
+        "told",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -42,6 +48,9 @@ class Evidence:
         self._ratios = Sketch()
         self._fit = Fit()
         self._line: Line | None = None
+        #: The first ones, as they were: what was measured by a line through two or three is measured again.
+        self._first: list[tuple[float, float, float]] | None = []
+        self._rebuilt_at = 4
         # The weight of a run is 2 to a power that grows with time and number; `_unit` is the weight of the heaviest.
         self._origin = 0.0
         self._power = 0.0
@@ -78,19 +87,41 @@ class Evidence:
             self._take_in_sized(sized)
 
     def _take_in_sized(self, runs: list[tuple[float, float, float]]) -> None:
-        line = self._line
-        if line is None:
-            line = self._line = Line(max(runs[0][1], _LEAST_SECONDS))
+        line = self._line or Line(max(runs[0][1], _LEAST_SECONDS))
+        if self._first is not None:
+            self._first += runs
+            if len(self._first) >= self._rebuilt_at:
+                self._rebuild(self._first, line)
+                return
+        self._count_sized(runs, line)
+        self._redraw(line)
+
+    def _count_sized(self, runs: list[tuple[float, float, float]], line: Line) -> None:
         fixed, each = line.fixed + _LEAST_SECONDS, line.each
         ratios = [took / (fixed + each * size) for size, took, _ in runs]
         self._ratios.add_all(ratios, [weight for _, _, weight in runs])
         self._fit.add_all(runs, line)
+        self._line = line
+
+    def _rebuild(self, runs: list[tuple[float, float, float]], line: Line) -> None:
+        """Count the first runs again, by a line that is drawn through all of them."""
+        for _ in range(_ROUNDS):  # each weighs by per cent more truly than the one before
+            self._fit = Fit()
+            self._fit.add_all(runs, line)
+            line = self._fit.line() or line
+        self._fit, self._ratios = Fit(), Sketch()
+        self._count_sized(runs, line)
+        self._rebuilt_at *= 2
+        if len(runs) >= _FIRST_RUNS:
+            self._first = None
 
     def _lighten(self) -> None:
         """From here on weights begin at 1 again, and what there is weighs as much less."""
         factor = 2.0 ** -(self._power + (self.at - self._origin) * _POWER_A_SECOND)
         for part in (self._seconds, self._ratios, self._fit):
             part.fade(factor)
+        if self._first is not None:
+            self._first = [(size, took, weight * factor) for size, took, weight in self._first]
         self._origin, self._power, self._unit = self.at, 0.0, 1.0
 
     @property
@@ -116,13 +147,13 @@ class Evidence:
         """The same of actual ÷ predicted, for runs with a size."""
         return self._ratios.quantile(q)
 
-    def redraw(self) -> None:
+    def _redraw(self, old: Line) -> None:
         """Draw the line anew, and let the ratios that were measured by the old one mean the same seconds.
 
         Only its shape matters, so its level is chosen such that all ratios move by whole buckets: no error adds up.
         """
-        old, new = self._line, self._fit.line()
-        if old is None or new is None:
+        new = self._fit.line()
+        if new is None:
             return
         size = self._fit.mean_size
         steps = round(math.log(old.at(size) / new.at(size)) / _LOG_GAMMA)

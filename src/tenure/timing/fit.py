@@ -45,11 +45,15 @@ class Fit:
         self._w = self._wx = self._wxx = self._wy = self._wxy = 0.0
 
     def add_all(self, runs: Iterable[tuple[float, float, float]], expected: Line) -> None:
-        """Count runs: size, seconds, weight. By `expected` they weigh by per cent instead of seconds."""
+        """Count runs: size, seconds, weight. By `expected` they weigh by per cent instead of seconds.
+
+        By what they took, where that is more: neither a first guess that was far too low nor a run that got stuck
+        may outweigh all others.
+        """
         fixed, each = max(expected.fixed, _LEAST_SECONDS), expected.each
         for size, seconds, weight in runs:
             predicted = fixed + each * size
-            w = weight / (predicted * predicted)
+            w = weight / (predicted * predicted if predicted > seconds else seconds * seconds)
             wx = w * size
             self._runs += 1
             self._w += w

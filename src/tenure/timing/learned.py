@@ -209,20 +209,20 @@ class Learned:
     def _refresh(self) -> None:
         evidence = self._evidence
         told = evidence.told
-        if evidence.count != self._seen or (told and told[-1][2] - self._looked_at >= _FRESH_SECONDS):
+        if evidence.count != self._seen or (told and abs(told[-1][2] - self._looked_at) >= _FRESH_SECONDS):
             self._look()
 
     def _look(self) -> None:
-        """Draw the line anew, and look up the quantiles that everything is made of."""
+        """Count what was told, and look up the quantiles that everything is made of."""
         evidence = self._evidence
+        self._looked_at = evidence.told[-1][2] if evidence.told else self._looked_at
         evidence.take_in()
-        self._seen, self._looked_at = evidence.count, evidence.at
+        self._seen = evidence.count
         self._runs = evidence.runs
         self._caution = 1.0 + (FIRST_CAUTION - 1.0) * max(0.0, 1.0 - self._runs / ENOUGH_RUNS)
         self._q50, self._q99 = evidence.quantile(0.5), evidence.quantile(QUANTILE)
         mean = 0.0
         if evidence.line is not None:
-            evidence.redraw()
             self._sized_q50, self._sized_q99 = evidence.ratio(0.5), evidence.ratio(QUANTILE)
             mean = self._slow(evidence.mean_size) or 0.0
         made_of = ((self._q99 or 0.0) * self._caution, mean * self._caution)

@@ -11,7 +11,7 @@ from tenure.cli.duration import Duration, exact, spoken, stated
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
 from tenure.cli.target import find, json_option, run, target_argument
-from tenure.cli.timing.looking import Look, Row, look
+from tenure.cli.timing.looking import Look, Row, beats_of, look
 from tenure.finding import Finding, Severity
 from tenure.timing.figures import Standing
 from tenure.timing.wording import percent
@@ -90,6 +90,7 @@ def _task(row: Row) -> dict[str, Any]:
         "use": figures.lease_use,
         "forecast": {key: value for key, value in msgspec.to_builtins(row.forecast).items() if key != "steps"},
         "first_beat_seconds": row.first_beat_seconds,
+        "beats_at_q99": beats_of(standing, row.forecast),
         "completed": figures.completed,
         "dead": figures.dead,
         "duplicates": figures.duplicates,

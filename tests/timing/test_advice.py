@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.finding import Finding, Severity
-from tenure.timing.advice import advise, advise_deletions
+from tenure.timing.advice import IDS, advise, advise_deletions
 from tenure.timing.figures import Durations, Figures, Standing
 
 FIXED = Standing(100.0, is_renewed=False)
@@ -23,6 +23,7 @@ def _of(**figures: Any) -> Figures:
 
 
 def _severities(figures: Figures) -> dict[str, Severity]:
+    assert {one.id for one in advise(figures)} <= IDS
     return {one.id: one.severity for one in advise(figures)}
 
 

@@ -19,6 +19,12 @@ from tenure.timing.margin import lease_seconds_for
 from tenure.timing.why import duration
 from tenure.timing.wording import counted, percent
 
+#: Every id there is. They are promises: alerts and filters are built on them.
+IDS = frozenset({
+    "lease_use_high", "lease_use_critical", "lease_too_long", "max_hold_use_high", "max_hold_use_critical",
+    "max_hold_reached", "max_hold_advised", "duplicates", "deletion_failures", "redelivered_expiry",
+    "redelivered_crash", "redelivered_retry", "healthy",
+})  # fmt: skip
 #: Of a lease that nobody renews, or of `max_hold`: the part that q99 uses.
 USE_HIGH, USE_CRITICAL = 0.8, 0.9
 #: How much longer a lease should be that is used so far.

@@ -43,14 +43,14 @@ MOST_KNOWN = 500
 LOST_FACTOR = 4.0
 #: Samples of our own that have not come back from the journal, of one task.
 _MOST_MINE = 2_000
-#: The first beat is decided anew after so many seconds.
+#: What is usual is looked up anew after so many seconds.
 _FRESH_SECONDS = 1.0
 
 
 class _Known:
     """What is known of one task on one queue."""
 
-    __slots__ = ("elsewhere", "first_beat", "here", "looked_at", "mine", "ran", "seq")
+    __slots__ = ("elsewhere", "here", "looked_at", "mine", "ran", "seq", "usual")
 
     def __init__(self, here: Learned, elsewhere: Learned) -> None:
         self.here = here
@@ -62,7 +62,8 @@ class _Known:
         self.seq = 0
         #: Whether it ran here since then.
         self.ran = True
-        self.first_beat: float | None = None
+        #: What 99 of 100 runs stay within, as it was a moment ago. None: too few runs to say.
+        self.usual: float | None = None
         self.looked_at = -math.inf
 
     @property
@@ -115,18 +116,21 @@ class Learning:
             delivery.is_renewed = False
             if policy.is_learned:
                 self._lengthen(delivery, task)
-            return
-        known = self._known.get((delivery.queue, task.name))
-        if known is None:
-            known = self._of(delivery.queue, task)
-        now = self._clock.monotonic()
+        elif self._is_on:
+            self._delay_first_beat(delivery, task)
+
+    def _delay_first_beat(self, delivery: Delivery, task: Task[..., Any]) -> None:
+        known = self._of(delivery.queue, task)
         if delivery.size is not None:
-            delivery.first_beat = first_beat(delivery.lease.seconds, known.best.usual(delivery.size))
-        elif now - known.looked_at >= _FRESH_SECONDS:
-            known.looked_at = now
-            known.first_beat = known.best.usual()
-        if delivery.size is None and known.first_beat is not None:
-            delivery.first_beat = first_beat(delivery.lease.seconds, known.first_beat)
+            usual = known.best.usual(delivery.size)
+        else:
+            now = self._clock.monotonic()
+            if now - known.looked_at >= _FRESH_SECONDS:
+                known.looked_at = now
+                known.usual = known.best.usual()
+            usual = known.usual
+        if usual is not None:
+            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
 
     def _lengthen(self, delivery: Delivery, task: Task[..., Any]) -> None:
         """Ask for as long as it needs. Never for less than it was lent for."""

@@ -163,7 +163,7 @@ def test_a_lease_that_the_sweep_and_its_late_holder_told_of_is_one_delivery() ->
     assert figures.deliveries == 100
     evidence = _one("redelivered_expiry", figures).evidence
     assert evidence == (
-        "1 came back because their lease had ended; 1 runs went on after their lease was gone (1.0 % of 100 deliveries)"
+        "1 came back because their lease had ended; 1 run went on after their lease was gone (1.0 % of 100 deliveries)"
     )
 
 

@@ -187,7 +187,7 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
         return
     told = [
         *([f"{figures.expired:,} came back because their lease had ended"] if figures.expired else []),
-        *([f"{figures.overran:,} runs went on after their lease was gone"] if figures.overran else []),
+        *([f"{counted(figures.overran, 'run')} went on after their lease was gone"] if figures.overran else []),
     ]
     standing, durations = figures.standing, figures.durations
     if standing is None:

@@ -181,9 +181,8 @@ def _decides(one: Explained) -> list[str]:
     ends = f"a run ends after about {exact(eta)}" if eta is not None else "nobody can say how long a run takes"
     told = [ends]
     if one.first_beat_seconds is not None:
-        most = (
-            "" if one.beats_at_q99 is None else f", and 99 of 100 runs need {plural(one.beats_at_q99, 'beat')} at most"
-        )
+        beats = one.beats_at_q99
+        most = "" if beats is None else f", and 99 of 100 runs need {f'{beats:,} at most' if beats else 'none'}"
         told.append(f"the first beat is due after {duration(one.first_beat_seconds)}{most}")
     holds = [forecast.hold_seconds for forecast in one.forecasts if forecast.hold_seconds is not None]
     if holds:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.finding import Finding, Severity
-from tenure.timing.advice import IDS, advise, advise_deletions
+from tenure.timing.advice import IDS, advise
 from tenure.timing.figures import Durations, Figures, Standing
 
 FIXED = Standing(100.0, is_renewed=False)
@@ -135,9 +135,8 @@ def test_one_duplicate_is_too_many_and_five_percent_are_critical(duplicates: int
     ("failed", "expected"), [(0, []), (9, []), (10, ["warning"]), (19, ["warning"]), (20, ["critical"])]
 )
 def test_deletes_are_judged_at_one_and_at_two_percent(failed: int, expected: list[str]) -> None:
-    assert [one.severity for one in advise_deletions("workers", 1000, failed)] == expected
     found = advise(_of(deletes=1000, deletes_failed=failed))
-    assert [one.id for one in found] == ["deletion_failures"] * len(expected)
+    assert [(one.id, one.severity) for one in found] == [("deletion_failures", severity) for severity in expected]
 
 
 def test_what_came_back_is_told_apart_by_why() -> None:

@@ -45,27 +45,15 @@ _DUST = 1e-9
 def advise(figures: Figures) -> list[Finding]:
     """What there is to say, the worst first; where all is well, a good sign; nothing where nothing is known."""
     found = [
-        *_lease(figures), *_hold(figures), *_duplicates(figures), *_expiry(figures), *_crash(figures), *_retry(figures)
+        *_lease(figures), *_hold(figures), *_duplicates(figures), *_deletions(figures), *_expiry(figures),
+        *_crash(figures), *_retry(figures),
     ]  # fmt: skip
-    if figures.deletes is not None and figures.deletes_failed is not None:
-        found += advise_deletions(subject(figures), figures.deletes, figures.deletes_failed)
     if figures.completed and all(one.severity is Severity.INFO for one in found):
         found.append(_good(figures))
     return sorted(found, key=lambda one: _ORDER.index(one.severity))
 
 
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
-
-
-def advise_deletions(about: str, deletes: int, failed: int, details: str = "") -> list[Finding]:
-    """Whether deletes of finished messages work: of a task, or of all workers together."""
-    part = rate(failed, deletes)
-    if part is None or part < DELETIONS_WARNING - _DUST:
-        return []
-    severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
-    evidence = f"{failed:,} of {deletes:,} deletes did not work ({percent(part)}){f': {details}' if details else ''}"
-    remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
-    return [Finding("deletion_failures", severity, about, evidence, remedy)]
 
 
 def subject(figures: Figures) -> str:
@@ -179,6 +167,19 @@ def _duplicates(figures: Figures) -> Iterator[Finding]:
     else:
         remedy = "Look whether deletes fail, and whether senders send the same work twice."
     yield Finding("duplicates", severity, subject(figures), evidence, remedy)
+
+
+def _deletions(figures: Figures) -> Iterator[Finding]:
+    part = figures.deletion_failure_rate
+    if part is None or part < DELETIONS_WARNING - _DUST:
+        return
+    severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
+    evidence = (
+        f"of {figures.deletes_failed:,} of {figures.deletes:,} deletes it is not known that they worked "
+        f"({percent(part)}); what comes back is known as done, and deleted then"
+    )
+    remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
+    yield Finding("deletion_failures", severity, subject(figures), evidence, remedy)
 
 
 def _expiry(figures: Figures) -> Iterator[Finding]:

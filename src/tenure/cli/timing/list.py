@@ -62,19 +62,15 @@ async def _look(app: Tenure, since: float, queue: str | None) -> Look:
 
 def document(seen: Look) -> dict[str, Any]:
     """For `--json`. Seconds everywhere, rates from 0 to 1; null is "cannot be known"."""
-    survey, deletions = seen.survey, seen.survey.deletions
+    survey = seen.survey
     return {
         "since": survey.since,
         "events": survey.events,
         "cut": survey.is_cut,
         "tasks": [_task(row) for row in seen.rows],
-        "deletions": None if deletions is None else {
-            "total": deletions.total, "failed": deletions.failed, "outcomes": deletions.outcomes,
-            "resolved": deletions.resolved,
-        },
         "unknown": {"expiry": survey.unknown_expired, "crash": survey.unknown_crashed},
         "findings": seen.findings,
-    }  # fmt: skip
+    }
 
 
 def _task(row: Row) -> dict[str, Any]:
@@ -95,6 +91,9 @@ def _task(row: Row) -> dict[str, Any]:
         "dead": figures.dead,
         "duplicates": figures.duplicates,
         "duplicate_rate": figures.duplicate_rate,
+        "deletes": figures.deletes,
+        "deletes_failed": figures.deletes_failed,
+        "deletion_failure_rate": figures.deletion_failure_rate,
         "overran": figures.overran,
         "redelivered": {"retry": figures.retried, "expiry": figures.expired, "crash": figures.crashed},
     }

@@ -54,7 +54,7 @@ async def look(app: Tenure, *, since_seconds: float, queue: str | None) -> Look:
     standings = {name: standing for name, standing in standings.items() if sees(name[0])}
     found = await survey(app.state, since=app.clock.wall() - since_seconds, standings=standings, sees=sees)
     rows = [await _row(app, figures, tasks.get((figures.queue, figures.task))) for figures in found.figures]
-    findings = [*(one for row in rows for one in advise(row.figures)), *found.findings()]
+    findings = [one for row in rows for one in advise(row.figures)]
     return Look(found, tuple(rows), tuple(sorted(findings, key=lambda one: _ORDER.index(one.severity))))
 
 

@@ -19,6 +19,8 @@ logger = logging.getLogger("tenure.worker")
 
 #: What can be said of a message whose lease is not ours any more.
 GONE = "its lease is gone: it was cancelled, or somebody else has it now"
+#: The same where nobody renews it (`heartbeat=False`).
+LAPSED = "it was cancelled, or ran for longer than its lease, which nobody renews (heartbeat=False)"
 #: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
 _RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
 #: Of strangers there may be very many at a time, and one says it all.
@@ -77,16 +79,21 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
         return EventKind.LATE_SETTLE, {"outcome": settlement.outcome}
     match delivery.verdict:
         case Completed():
-            return EventKind.COMPLETED, {}
+            return EventKind.COMPLETED, _delete(settlement)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
         case Retried(after, reason) | Returned(after, reason):
             kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
             return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
         case Duplicate():
-            return EventKind.DUPLICATE, {}
+            return EventKind.DUPLICATE, _delete(settlement)
     msg = f"no event for verdict {delivery.verdict!r}"
     raise RuntimeError(msg)
+
+
+def _delete(settlement: Settlement) -> dict[str, object]:
+    """How the delete of what is done ended, where it did not work; if it comes back, it is only deleted."""
+    return {} if settlement.took_effect else {"delete": settlement.outcome}
 
 
 def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None) -> None:
@@ -95,7 +102,7 @@ def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers 
     `strangers` keeps messages of an unknown task from filling the log.
     """
     if settlement is None:
-        _say(logging.WARNING, delivery, f"{GONE}; nothing was settled")
+        _say(logging.WARNING, delivery, f"{GONE if delivery.is_renewed else LAPSED}; nothing was settled")
     elif delivery.sealed:
         return
     elif settlement.outcome is Outcome.UNKNOWN:

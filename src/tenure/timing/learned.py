@@ -1,0 +1,276 @@
+"""What was learned of one task on one queue and one kind of machine: how long it takes, and the lease to ask for.
+
+    lease = ceil(predicted(size) × q99(actual ÷ predicted) × 1.75), within the broker's bounds
+
+Of a task without a size, predicted is a constant. The rules around it:
+
+- *Few runs.* The q99 of fewer than a hundred runs is only their longest. So it is doubled at first, and less and less
+  until there are a hundred: × (2 - runs ÷ 100). Before the first run it is the profile's typical time, or the size
+  table's, that is doubled; after it the profile fades in the same measure, and only ever makes the lease longer.
+- *Old runs fade* (`evidence.py`).
+- *Ended from outside* (`killed`): it would have taken longer. Over the typical time it counts as twice as long as it
+  got; below, it tells nothing. So it can only make a lease longer. Failed runs are not told at all.
+- *Hysteresis.* What differs by less than a tenth changes nothing. A longer lease is taken at once; a shorter one is
+  approached by a tenth a minute, because too short costs a duplicate and too long only a wait after a crash.
+
+It is fed and asked on the path of every message: `observe` takes less than a microsecond, and `choose` looks into a
+cache that is made anew when there is new evidence, once in 32 runs or a second.
+"""
+
+import math
+
+import msgspec
+
+from tenure.timing.evidence import TOLD_AT_ONCE, Evidence
+from tenure.timing.margin import SAFETY_BUFFER
+from tenure.timing.prior import NO_PRIOR, Estimate, Prior
+from tenure.timing.why import Why, duration
+
+QUANTILE = 0.99
+MARGIN = 1.0 + SAFETY_BUFFER
+#: Before the first run; 1 from `ENOUGH_RUNS` on.
+FIRST_CAUTION = 2.0
+ENOUGH_RUNS = 100.0
+#: A run that was ended from outside counts as so many times as long.
+KILLED_FACTOR = 2.0
+#: What a lease may be off before it is changed, and how it falls in a minute.
+HYSTERESIS = 0.1
+FALL_A_MINUTE = 0.9
+#: Of the longest run of all: what takes longer than this hangs.
+HOLD_FACTOR = 3.0
+
+#: New evidence is looked at no more often than this, unless much came at once.
+_FRESH_SECONDS = 1.0
+#: Leases are made anew when what they are made of has changed by so much, or so long ago that they may fall.
+_EDITION_CHANGE = 0.02
+_EDITION_SECONDS = 10.0
+#: Sizes that differ by less than a sixteenth share a lease, and so many sizes have one of their own.
+_SIZES_A_LOG = 16.0
+_MOST_SIZES = 256
+_DUST = 1e-9
+
+_log = math.log
+
+
+class Choice:
+    """A number of seconds that can say why."""
+
+    __slots__ = ("_size", "_why", "seconds")
+
+    def __init__(self, seconds: float, why: "str | Why", size: float | None = None) -> None:
+        """`why` as a sentence, or what one can be made of when somebody asks."""
+        self.seconds = seconds
+        self._why = why
+        self._size = size
+
+    @property
+    def why(self) -> str:
+        """In one sentence."""
+        return self._why if isinstance(self._why, str) else self._why.sentence(self.seconds, self._size)
+
+    def __repr__(self) -> str:
+        """The sentence."""
+        return f"<Choice {self.why}>"
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """What the broker lends: at least, and at most."""
+
+    least: float = 1.0
+    most: float = 43_200.0
+
+    def within(self, seconds: float) -> float:
+        """The nearest that is allowed."""
+        return max(self.least, min(seconds, self.most))
+
+
+class _Standing:
+    """The lease that stands for a size, since when, and what it was made of."""
+
+    __slots__ = ("at", "edition", "level", "seconds", "why")
+
+    def __init__(self, level: float, seconds: float, at: float, edition: int, why: Why) -> None:
+        #: Before it was rounded up: it falls by less than a second at a time.
+        self.level = level
+        self.seconds = seconds
+        self.at = at
+        self.edition = edition
+        self.why = why
+
+
+class Learned:
+    """How long one task takes."""
+
+    __slots__ = (
+        "_bounds", "_caution", "_default", "_edition", "_evidence", "_looked_at", "_prior", "_q50", "_q99", "_runs",
+        "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
+    )  # fmt: skip
+
+    def __init__(self, *, prior: Prior = NO_PRIOR, bounds: Bounds | None = None, default: float = 30.0) -> None:
+        """Begin with `prior`; without it and without runs, the lease is `default` × 2."""
+        self._prior = prior
+        self._bounds = bounds or Bounds()
+        self._default = default
+        self._evidence = Evidence()
+        # What was looked up last, and how much was counted by then.
+        self._seen = 0
+        self._looked_at = -math.inf
+        self._runs = 0.0
+        self._caution = FIRST_CAUTION
+        self._q50: float | None = None
+        self._q99: float | None = None
+        self._sized_q50: float | None = None
+        self._sized_q99: float | None = None
+        # The leases that stand, and what they were made of; a new edition when that has changed.
+        self._edition = 0
+        self._stood: tuple[float, float] = (0.0, 0.0)
+        self._stood_at = -math.inf
+        self._standing: dict[int | None, _Standing] = {}
+
+    # -- telling -----------------------------------------------------------------------------------
+
+    def observe(self, seconds: float, size: float | None = None, *, killed: bool = False, at: float = 0.0) -> None:
+        """A run ended. `killed`: from outside; it would have taken longer. Failed runs are not for telling."""
+        if killed:
+            self._observe_killed(seconds, size, at)
+            return
+        told = self._evidence.told
+        told.append((seconds, size, at))
+        if len(told) >= TOLD_AT_ONCE:
+            self._evidence.take_in()
+
+    def _observe_killed(self, seconds: float, size: float | None, at: float) -> None:
+        self._look()
+        typical = self.predict(size)
+        if self.count and typical is not None and seconds < typical:
+            return  # it was ended too early to tell anything
+        self._evidence.told.append((KILLED_FACTOR * seconds, size, at))
+        self._look()  # whoever asks next must hear of it
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many runs were told, faded or not."""
+        return self._evidence.count + len(self._evidence.told)
+
+    @property
+    def runs(self) -> float:
+        """How many runs there are to rely on: the faded ones count less."""
+        self._evidence.take_in()
+        return self._evidence.runs
+
+    def predict(self, size: float | None = None) -> float | None:
+        """What a run of that size usually takes: half of them take longer. None: nobody can say."""
+        self._refresh()
+        line = self._evidence.line
+        if size is not None and line is not None and self._sized_q50 is not None:
+            return line.at(size) * self._sized_q50
+        if self._q50 is not None:
+            return self._q50
+        estimate = self._prior.estimate(size)
+        return None if estimate is None else estimate.seconds
+
+    def quantile(self, q: float, size: float | None = None) -> float | None:
+        """What a part `q` of all runs, or of those of that size, stays within. None: there was no run."""
+        self._evidence.take_in()
+        line = self._evidence.line
+        if size is None or line is None:
+            return self._evidence.quantile(q)
+        ratio = self._evidence.ratio(q)
+        return None if ratio is None else line.at(size) * ratio
+
+    def choose(self, size: float | None = None) -> Choice:
+        """The lease for a run of that size, where nobody renews it."""
+        self._refresh()
+        key = None if size is None else int(_log(size) * _SIZES_A_LOG) if size > 1.0 else 0
+        standing = self._standing.get(key)
+        if standing is None or standing.edition != self._edition:
+            standing = self._stand(key, standing)
+        return Choice(standing.seconds, standing.why, size)
+
+    def usual(self, size: float | None = None) -> float | None:
+        """What 99 of 100 runs stay within, by the last look. None: there are too few runs to say."""
+        self._refresh()
+        return self._slow(size) if self._runs >= ENOUGH_RUNS else None
+
+    def hold(self) -> Choice | None:
+        """A `max_hold` that no run so far would have met. None: there are too few runs to say."""
+        runs, longest = self.runs, self._evidence.quantile(1.0)
+        if longest is None or runs < ENOUGH_RUNS:
+            return None
+        seconds = float(math.ceil(longest * HOLD_FACTOR))
+        return Choice(
+            seconds, f"{duration(seconds)}: the longest of {runs:,.0f} runs took {duration(longest)}, × {HOLD_FACTOR:g}"
+        )
+
+    # -- looking anew ------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        evidence = self._evidence
+        told = evidence.told
+        if evidence.count != self._seen or (told and abs(told[-1][2] - self._looked_at) >= _FRESH_SECONDS):
+            self._look()
+
+    def _look(self) -> None:
+        """Count what was told, and look up the quantiles that everything is made of."""
+        evidence = self._evidence
+        self._looked_at = evidence.told[-1][2] if evidence.told else self._looked_at
+        evidence.take_in()
+        self._seen = evidence.count
+        self._runs = evidence.runs
+        self._caution = 1.0 + (FIRST_CAUTION - 1.0) * max(0.0, 1.0 - self._runs / ENOUGH_RUNS)
+        self._q50, self._q99 = evidence.quantile(0.5), evidence.quantile(QUANTILE)
+        mean = 0.0
+        if evidence.line is not None:
+            self._sized_q50, self._sized_q99 = evidence.ratio(0.5), evidence.ratio(QUANTILE)
+            mean = self._slow(evidence.mean_size) or 0.0
+        made_of = ((self._q99 or 0.0) * self._caution, mean * self._caution)
+        if not _is_near(made_of, self._stood) or evidence.at - self._stood_at >= _EDITION_SECONDS:
+            self._edition += 1
+            self._stood, self._stood_at = made_of, evidence.at
+
+    def _stand(self, key: int | None, before: _Standing | None) -> _Standing:
+        """The lease for a size, looked at anew."""
+        wanted, why = self._wanted(None if key is None else math.exp((key + 1) / _SIZES_A_LOG))
+        level, at = wanted, self._evidence.at
+        if before is not None and wanted < before.level * (1.0 + HYSTERESIS):
+            level = before.level
+            if wanted < before.level * (1.0 - HYSTERESIS):
+                level = max(wanted, level * FALL_A_MINUTE ** (max(0.0, at - before.at) / 60.0))
+        if before is None and len(self._standing) >= _MOST_SIZES:
+            self._standing.clear()  # rare: every size is looked at anew
+        seconds = self._bounds.within(float(math.ceil(level - _DUST)))
+        if level != wanted:
+            why = msgspec.structs.replace(why, wanted=wanted)
+        standing = self._standing[key] = _Standing(level, seconds, at, self._edition, why)
+        return standing
+
+    def _wanted(self, size: float | None) -> tuple[float, Why]:
+        """What the lease would be by the newest evidence alone."""
+        estimate, slow = self._prior.estimate(size), self._slow(size)
+        if slow is None:
+            return self._unmeasured(estimate)
+        caution, runs = self._caution, max(1, round(self._runs))
+        doubt = (caution - 1.0) / (FIRST_CAUTION - 1.0)
+        if estimate is None or estimate.seconds <= slow or doubt <= 0.0:
+            return slow * caution * MARGIN, Why(MARGIN, slow, runs, caution=caution)
+        blended = slow + doubt * (estimate.seconds - slow)
+        return blended * caution * MARGIN, Why(MARGIN, slow, runs, estimate.seconds, estimate.source, caution)
+
+    def _slow(self, size: float | None) -> float | None:
+        """What 99 of 100 runs of that size stay within."""
+        line = self._evidence.line
+        if size is not None and line is not None and self._sized_q99 is not None:
+            return line.at(size) * self._sized_q99
+        return self._q99
+
+    def _unmeasured(self, estimate: Estimate | None) -> tuple[float, Why]:
+        if estimate is None:
+            return self._default * FIRST_CAUTION, Why(1.0, default=self._default, caution=FIRST_CAUTION)
+        wanted = estimate.seconds * FIRST_CAUTION * MARGIN
+        return wanted, Why(MARGIN, None, 0, estimate.seconds, estimate.source, FIRST_CAUTION)
+
+
+def _is_near(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return all(abs(a - b) <= _EDITION_CHANGE * b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,12 @@
+"""Rates and counts in the words in which advice is told; seconds are told by `why.py`. Pure."""
+
+
+def percent(part: float) -> str:
+    """A rate for people."""
+    hundred = 100.0 * part
+    return f"{hundred:.1f} %" if hundred >= 0.1 else f"{hundred:.2g} %"  # noqa: PLR2004 - below, digits count
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

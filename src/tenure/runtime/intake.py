@@ -201,6 +201,7 @@ class Intake:
         """Decide for each message of a batch whether it runs."""
         self._slots.take(len(leases))
         strange: list[tuple[Delivery, Reason]] = []
+        self._learning.look()
         deliveries = [delivery for delivery in map(Delivery, leases) if self._read(delivery, strange)]
         deliveries = await self._claim(deliveries)
         self._crew.admit([d for d in deliveries if self._is_within_limits(d) and self._has_place(d)])

@@ -29,7 +29,7 @@ from tenure.sample import Ended, Sample
 from tenure.state import Journal
 from tenure.task import Task
 from tenure.timing.learned import Bounds, Choice, Learned
-from tenure.timing.policy import first_beat
+from tenure.timing.policy import beat_interval, first_beat
 
 logger = logging.getLogger("tenure.learning")
 
@@ -50,7 +50,7 @@ _FRESH_SECONDS = 1.0
 class _Known:
     """What is known of one task on one queue."""
 
-    __slots__ = ("elsewhere", "here", "looked_at", "mine", "ran", "seq", "usual")
+    __slots__ = ("elsewhere", "here", "mine", "ran", "seq")
 
     def __init__(self, here: Learned, elsewhere: Learned) -> None:
         self.here = here
@@ -62,9 +62,6 @@ class _Known:
         self.seq = 0
         #: Whether it ran here since then.
         self.ran = True
-        #: What 99 of 100 runs stay within, as it was a moment ago. None: too few runs to say.
-        self.usual: float | None = None
-        self.looked_at = -math.inf
 
     @property
     def best(self) -> Learned:
@@ -90,6 +87,10 @@ class Learning:
         self._bounds = Bounds(max(1.0, traits.min_lease_seconds), traits.max_lease_seconds)
         self._hardware = hardware_class()
         self._known: dict[tuple[str, str], _Known] = {}
+        #: What 99 of 100 runs stay within, where that is long enough to matter.
+        self._usual: dict[tuple[str, str], float] = {}
+        self._looked_at = -math.inf
+        self._soon = beat_interval(min([lease_seconds, *(task.policy.lease.seconds for task in tasks.values())]))
         self._unrenewed = {name: task for name, task in tasks.items() if task.policy.lease.is_learned}
         self._by_task = {
             name: task.policy.lease.seconds
@@ -116,21 +117,24 @@ class Learning:
             delivery.is_renewed = False
             if policy.is_learned:
                 self._lengthen(delivery, task)
-        elif self._is_on:
-            self._delay_first_beat(delivery, task)
-
-    def _delay_first_beat(self, delivery: Delivery, task: Task[..., Any]) -> None:
-        known = self._of(delivery.queue, task)
-        if delivery.size is not None:
-            usual = known.best.usual(delivery.size)
-        else:
-            now = self._clock.monotonic()
-            if now - known.looked_at >= _FRESH_SECONDS:
-                known.looked_at = now
-                known.usual = known.best.usual()
-            usual = known.usual
-        if usual is not None:
+        elif delivery.size is not None and self._is_on:
+            usual = self._of(delivery.queue, task).best.usual(delivery.size)
             delivery.first_beat = first_beat(delivery.lease.seconds, usual)
+        elif self._usual:  # mostly there is none: it takes runs of a certain length
+            usual = self._usual.get((delivery.queue, task.name))
+            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
+
+    def look(self) -> None:
+        """Before messages are prepared: whose first beat may wait. Looked up once a second."""
+        now = self._clock.monotonic()
+        if not self._is_on or now - self._looked_at < _FRESH_SECONDS:
+            return
+        self._looked_at = now
+        usual = {pair: known.best.usual() for pair, known in self._known.items()}
+        # Whatever the lease of a message: shorter runs than a third of the shortest are over before any first beat.
+        self._usual = {
+            pair: seconds for pair, seconds in usual.items() if seconds is not None and seconds >= self._soon
+        }
 
     def _lengthen(self, delivery: Delivery, task: Task[..., Any]) -> None:
         """Ask for as long as it needs. Never for less than it was lent for."""

@@ -7,6 +7,8 @@ import msgspec
 import pytest
 
 from tenure import Context, Tenure
+from tenure.claim import ClaimRequest, Running, Scope, digest
+from tenure.envelope import decode
 from tenure.errors import BadArgument, BadTask
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
@@ -242,7 +244,6 @@ async def test_nobody_renews_it_and_it_costs_no_touch(harness: Harness) -> None:
 
 
 async def test_a_broker_that_lends_alike_costs_one_touch_on_arrival(alike: Harness) -> None:
-    await alike.__aenter__()
     await taught(alike, 100.0)
     async with Stage(alike) as stage:
 
@@ -296,6 +297,33 @@ async def test_a_handler_may_still_touch_and_then_has_that_long(harness: Harness
         actor = await stage.start()
         record = await stage.ended(await stage.submit(work.bind()))
         assert (record.result, record.counters.lost) == (b'"done"', 0)
+        assert touches(actor) == 1
+
+
+async def test_a_claim_lasts_as_long_as_the_lease_also_where_that_was_lent_for_longer_than_it_needs(
+    alike: Harness,
+) -> None:
+    await taught(alike, 1.0)
+    runs: list[float] = []
+    async with Stage(alike) as stage:
+
+        @stage.task(heartbeat=False)
+        async def work(ctx: Context) -> None:
+            runs.append(ctx.deadline)
+            await ctx.touch(1)
+            await asyncio.sleep(20)
+            runs.append(ctx.deadline)
+
+        actor = await stage.start()
+        id = await stage.submit(work.bind(), key="one")
+        await asyncio.sleep(10)
+        (mine,) = await alike.broker.held(actor.worker.owner_id)
+        message = decode(mine.envelope)
+        request = ClaimRequest(Scope.of(message), id, alike.stranger(), LEASE, digest(message))
+        (other,) = await alike.state.ledger.claim([request])
+        assert isinstance(other, Running), "another copy of it was let in"
+        assert (await stage.ended(id)).counters.lost == 0
+        assert runs[0] == pytest.approx(runs[1], abs=0.1)
         assert touches(actor) == 1
 
 

@@ -14,7 +14,7 @@ from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.learning import MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
+from tenure.runtime.learning import LEAST_SECONDS, MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
 from tenure.runtime.sampling import hardware_class
 from tenure.sample import Ended, Sample
 from tenure.task import Task
@@ -202,6 +202,13 @@ async def test_who_says_how_long_is_not_corrected(harness: Harness) -> None:
     delivery.message = msgspec.structs.replace(delivery.message, overrides=own)
     learning_for(harness, task).prepare(delivery, task)
     assert delivery.lease.seconds == LEASE
+
+
+async def test_the_shortest_work_has_a_lease_that_outlasts_a_hiccup(harness: Harness) -> None:
+    await taught(harness, 0.01)
+    learning = learning_for(harness, a_task(harness, heartbeat=False))
+    await learning.open()
+    assert learning.seconds_by_task() == {"work": LEAST_SECONDS}
 
 
 async def test_a_message_whose_lease_ended_unseen_gets_four_times_as_much_each_time(harness: Harness) -> None:

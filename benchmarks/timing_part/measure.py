@@ -1,4 +1,4 @@
-"""The measurements of learning; whoever calls repeats them. Times are CPU of one thread: machines are shared."""
+"""The measurements of learning; whoever calls repeats them. Times are CPU of this thread: others use the machine."""
 
 import random
 import time

@@ -148,7 +148,7 @@ class LiveSqsHarness(LiveHarness):
         given = aws.read_options(url, urlsplit(url))
         self._url = url
         self._options = msgspec.structs.replace(
-            given, prefix=f"{self.name}-", table=_table_of_the_process(), create=True, hold_seconds=400.0
+            given, prefix=f"{self.name}-", table=_table_of_the_process(), create=True
         )
         self._asked_for: set[str] = set()
 

@@ -6,6 +6,7 @@ run. Does nothing, and imports nothing, where no live test ran.
 """
 
 import asyncio
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -17,10 +18,11 @@ _FILES = {"tests/live/test_live_sqs.py": SQS, "tests/live/test_live_azure.py": A
 _begun: set[str] = set()
 
 
-def pytest_configure() -> None:
-    """Name the run before its workers are started: they take the name over."""
-    if asked(SQS) or asked(AZURE):
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the run before its workers are started: they take the name over. Where it is ended, end it as by Ctrl-C."""
+    if (asked(SQS) or asked(AZURE)) and not hasattr(config, "workerinput"):
         name_the_run()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a CI that is cancelled sends it
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

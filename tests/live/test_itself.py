@@ -10,7 +10,7 @@ import sys
 import pytest
 from tests.live.asking import AZURE, REASONS, SQS, is_known
 from tests.live.running import ROOT, account, run, things
-from tests.live.suites import CHOSEN, SUITES, LEFT_OUT
+from tests.live.suites import CHOSEN, LEFT_OUT, SUITES
 
 from tenure.testing.conformance import list_tests
 

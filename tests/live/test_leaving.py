@@ -49,14 +49,18 @@ def variable(request: pytest.FixtureRequest) -> Iterator[str]:
     sweep(request.param, lambda name: name.startswith(names.MARK))
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "with a worker"])
-def test_ctrl_c_in_the_middle_leaves_nothing(variable: str, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [((), signal.SIGINT), (("-n", "1"), signal.SIGINT), ((), signal.SIGTERM)],
+    ids=["by Ctrl-C", "by Ctrl-C, with a worker", "by a CI that is cancelled"],
+)
+def test_ended_in_the_middle_it_leaves_nothing(variable: str, words: tuple[str, ...], said: signal.Signals) -> None:
     with start(_FILES[variable], "-k", _LONG, *words, **{variable: account(variable)}) as process:
         until(lambda: any("-mail" in name for name in things(variable)), "a queue is there", 60.0)
-        os.killpg(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
-    assert things(variable) == set(), said
+        os.killpg(process.pid, said)
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, told
+    assert things(variable) == set(), told
 
 
 def test_what_a_killed_run_left_goes_with_a_later_one_but_nothing_else(variable: str) -> None:

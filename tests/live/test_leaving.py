@@ -38,6 +38,8 @@ async def test_that_fails(harness):
     await harness.put()
     await harness.put(queue="print")
     await (await harness.second()).depth(["print"])
+    lease = await harness.leased(harness.stranger(), queue="large")
+    await harness.complete(lease, b'"' + b"x" * 800_000 + b'"')  # on Azure, in a container
     assert False, "on purpose"
 """
 

@@ -7,9 +7,11 @@ removes them. Without an account: see standalone_heartbeat.py.
 """
 
 import asyncio
+import sys
 from typing import Any
 
 from aiobotocore.session import get_session  # type: ignore[import-untyped]
+from botocore.exceptions import NoCredentialsError, NoRegionError  # type: ignore[import-untyped]
 
 from tenure.standalone import MessageDeduplicator, MessageDeletionTracker, VisibilityHeartbeat
 from tenure.standalone.stores import DynamoStore
@@ -61,4 +63,7 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+    except (NoRegionError, NoCredentialsError):
+        sys.exit("Set AWS_DEFAULT_REGION and AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; see the top.")

@@ -9,6 +9,7 @@ Azurite; it makes a queue `tenure-orders` and a container `tenure-message-logs` 
 import asyncio
 import json
 import os
+import sys
 from typing import Any
 
 from azure.storage.blob.aio import ContainerClient
@@ -16,7 +17,9 @@ from azure.storage.queue.aio import QueueClient
 
 from tenure.standalone import MessageDeduplicator, VisibilityHeartbeat, delete_message_with_retry
 
-CONNECTION = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
+CONNECTION = os.environ.get("AZURE_STORAGE_CONNECTION_STRING") or sys.exit(
+    "Set AZURE_STORAGE_CONNECTION_STRING to that of a storage account, or of Azurite: UseDevelopmentStorage=true."
+)
 TIMEOUT = 30
 
 

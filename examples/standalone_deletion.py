@@ -7,6 +7,7 @@ Needs `azure-storage-queue` and AZURE_STORAGE_CONNECTION_STRING, of an account o
 """
 
 import os
+import sys
 
 from azure.storage.queue import QueueClient
 
@@ -17,12 +18,15 @@ from tenure.standalone.sync import (
     verify_message_deletion,
 )
 
+CONNECTION = os.environ.get("AZURE_STORAGE_CONNECTION_STRING") or sys.exit(
+    "Set AZURE_STORAGE_CONNECTION_STRING to that of a storage account, or of Azurite: UseDevelopmentStorage=true."
+)
+
 
 def main() -> None:
     """One message that is deleted, and one that was deleted too late."""
     config = StorageQueueConfig.from_environment("tenure-articles")
-    connection = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
-    with QueueClient.from_connection_string(connection, config.queue_name) as queue:
+    with QueueClient.from_connection_string(CONNECTION, config.queue_name) as queue:
         queue.create_queue()
         queue.send_message("first")
         tracker = MessageDeletionTracker("content-processor")

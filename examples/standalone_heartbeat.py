@@ -7,10 +7,12 @@ Needs `boto3` and credentials as boto3 finds them; it makes a queue `tenure-vide
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to anything.
 """
 
+import sys
 import time
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
+from botocore.exceptions import NoCredentialsError, NoRegionError  # type: ignore[import-untyped]
 
 from tenure.standalone.sync import VisibilityHeartbeat, delete_message_with_retry
 
@@ -49,4 +51,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (NoRegionError, NoCredentialsError):
+        sys.exit("Set AWS_DEFAULT_REGION and AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; see the top.")

@@ -27,14 +27,25 @@ def environment() -> dict[str, str]:
 
 def run(name: str, folder: Path) -> list[str]:
     """Run an example to its end, which must be a good one; the lines it printed."""
-    shutil.copy(EXAMPLES / name, folder)
-    ended = subprocess.run(
-        [sys.executable, name], cwd=folder, env=environment(), capture_output=True, text=True,
-        timeout=PATIENCE_SECONDS, check=False,
-    )  # fmt: skip
+    ended = _run(name, folder)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr  # warnings of retries and dead letters may be there
     return ended.stdout.splitlines()
+
+
+def refused(name: str, folder: Path) -> list[str]:
+    """Run an example that cannot do what it is for; the lines in which it says so."""
+    ended = _run(name, folder)
+    assert ended.returncode == 1, ended.stdout
+    return ended.stderr.splitlines()
+
+
+def _run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    shutil.copy(EXAMPLES / name, folder)
+    return subprocess.run(
+        [sys.executable, name], cwd=folder, env=environment(), capture_output=True, text=True,
+        timeout=PATIENCE_SECONDS, check=False,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -1,11 +1,12 @@
 """Examples of single pieces on bare clients: as they stand, on stand-ins that the SDKs find by the environment."""
 
+import os
 from pathlib import Path
 
 import pytest
 from tests.standalone.environment import aws_environment, azure_environment
 
-from .program import run
+from .program import refused, run
 
 pytestmark = pytest.mark.scenario
 
@@ -66,3 +67,27 @@ def test_a_loop_by_aiobotocore(tmp_path: Path, aws: None) -> None:
     assert charged == "charged: ['order-1', 'order-2', 'order-3']"
     assert deleted == "deleted: {'deleted': 6}"
     assert int(met.split()[2]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("standalone_heartbeat.py", "AWS_DEFAULT_REGION"),
+        ("standalone_async_sqs.py", "AWS_DEFAULT_REGION"),
+        ("standalone_deletion.py", "AZURE_STORAGE_CONNECTION_STRING"),
+        ("standalone_deduplication.py", "AZURE_STORAGE_CONNECTION_STRING"),
+    ],
+)
+@pytest.mark.parametrize("region", ["", "eu-west-1"])
+def test_without_credentials_one_sentence_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, variable: str, region: str
+) -> None:
+    for known in [known for known in os.environ if known.startswith(("AWS_", "AZURE_"))]:
+        monkeypatch.delenv(known)
+    monkeypatch.setenv("HOME", str(tmp_path))  # no shared files either
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    if region:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+    (said,) = refused(name, tmp_path)
+    assert said.startswith("Set ")
+    assert variable in said

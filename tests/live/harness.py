@@ -1,23 +1,32 @@
 """What live accounts bring along to the conformance suites: real time, random names, and removal of everything.
 
 A short poll of SQS may see nothing though something is there, so a lease that brings nothing is asked for once more.
-What must be done behind the adapter's back (damage, proofs of death on Azure) is left to the stand-ins.
+What must be done behind the adapter's back (damage, proofs of death on Azure) is left to the stand-ins. Nothing of
+theirs is imported: they come with credentials of their own, which would be found before yours.
 """
 
-import atexit
+import contextlib
 import functools
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
-from tests.conformance.aws_harness import SqsHarness
+from azure.core.exceptions import ResourceNotFoundError
+from tests.live.names import new_name
+from tests.live.sweeping import remove_queue
 
 from tenure.adapters import aws, azure
+from tenure.adapters.aws.desk import Change
 from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.options import ATTRIBUTES
+from tenure.adapters.aws.queues import Spot
+from tenure.adapters.aws.roster import MEMBER
+from tenure.adapters.azure.clients import Clients
+from tenure.adapters.azure.timeline import Timeline
 from tenure.broker import Broker, Swept
 from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import StoreMissing
 from tenure.lease import Lease
 from tenure.owner import Owner
 from tenure.record import Record
@@ -61,7 +70,7 @@ class LiveHarness(Harness):
         """A name that nobody else has."""
         super().__init__()
         self.clock = RealClock()
-        self.name = f"tl{os.urandom(5).hex()}"
+        self.name = new_name()
 
     async def advance(self, seconds: float, *, sweeping: bool = True) -> Swept:
         """Let real time pass."""
@@ -130,55 +139,80 @@ class PartOfTable:
 class LiveSqsHarness(LiveHarness):
     """Queues of its own in SQS; a part of the run's one table in DynamoDB."""
 
+    #: The most that a new queue takes, by the account's URL: once a run is enough to ask.
+    _largest: ClassVar[dict[str, int]] = {}
+
     def __init__(self, url: str) -> None:
         """As `url` says, under names of our own."""
         super().__init__()
         given = aws.read_options(url, urlsplit(url))
+        self._url = url
         self._options = msgspec.structs.replace(
-            given, prefix=f"{self.name}-", table=_table_of_the_run(url), create=True, hold_seconds=400.0
+            given, prefix=f"{self.name}-", table=_table_of_the_process(), create=True
         )
+        self._asked_for: set[str] = set()
 
     async def connect(self) -> tuple[Broker, State]:
         """Open broker and state over one store."""
-        broker, state = aws.connect(self._options, make_table=self._make_table)
+        if self._url not in self._largest:
+            self._largest[self._url] = await self._ask_largest()
+        limit = min(self._options.body_limit, self._largest[self._url] - ATTRIBUTES)
+        self._options = msgspec.structs.replace(self._options, body_limit=limit)
+        return await self._connect()
+
+    async def _connect(self) -> tuple[Broker, State]:
+        broker, state = aws.connect(self._options, make_table=self._make_table, prepare=self._listen)
         await broker.open()
         await state.open()
         self._store = broker._store
         return broker, state
 
-    kill = SqsHarness.kill  # the same word to the roster
+    async def _ask_largest(self) -> int:
+        """Not every queue takes a mebibyte: older ones do not, nor do those of other servers."""
+        broker, state = await self._connect()
+        try:
+            return (await self._store.queues.known(Spot(QUEUE, 0))).body_limit
+        finally:
+            await state.close()
+            await broker.close()
+
+    async def kill(self, owner: Owner) -> None:
+        """As a supervisor would say that its process has ended."""
+
+        def decide(member: Any) -> Change[None]:
+            member.is_gone = True
+            return Change(None, member)
+
+        await self._store.desk.change_one(MEMBER, Place("roster", owner.id), decide)
 
     def _make_table(self, link: Link) -> PartOfTable:
         return PartOfTable(aws.DynamoTable(link), self.name)
+
+    def _listen(self, client: Any) -> None:
+        """Note which queues are asked for before they are: the service may list a new one only a minute later."""
+
+        def note(params: dict[str, Any], **_: object) -> None:
+            self._asked_for.add(params["QueueName"])
+
+        client.meta.events.register("provide-client-params.sqs.CreateQueue", note)
 
     async def clean_up(self) -> None:
         """Remove the queues."""
         link = Link(self._options, SYSTEM_CLOCK)
         await link.open()
         try:
-            found = await link.call("sqs", "list_queues", "SQS", QueueNamePrefix=self._options.prefix)
-            for url in found.get("QueueUrls", ()):
-                await link.call("sqs", "delete_queue", "SQS", QueueUrl=url)
+            for name in self._asked_for:
+                with contextlib.suppress(StoreMissing):
+                    found = await link.call("sqs", "get_queue_url", "SQS", QueueName=name)
+                    await remove_queue(link, found["QueueUrl"])
         finally:
             await link.close()
 
 
 @functools.cache
-def _table_of_the_run(url: str) -> str:
-    """The name of the table, which goes when the run ends."""
-    import boto3  # type: ignore[import-untyped]
-
-    given = aws.read_options(url, urlsplit(url))
-    name = f"tl{os.urandom(6).hex()}"
-    session = boto3.Session(profile_name=given.profile, region_name=given.state_region or given.region)
-    client = session.client("dynamodb", endpoint_url=given.state_endpoint or given.endpoint)
-
-    def remove() -> None:
-        if name in client.list_tables(ExclusiveStartTableName=name[:-1])["TableNames"]:
-            client.delete_table(TableName=name)
-
-    atexit.register(remove)
-    return name
+def _table_of_the_process() -> str:
+    """The name of the table, which goes when the run ends (`session.py`)."""
+    return f"{new_name()}-state"
 
 
 class LiveAzureHarness(LiveHarness):
@@ -197,13 +231,13 @@ class LiveAzureHarness(LiveHarness):
         return broker, state
 
     async def clean_up(self) -> None:
-        """Remove queues and table."""
-        broker, _ = azure.connect(self._options)
-        await broker.open()
+        """Remove queues, table and container."""
+        clients = Clients(self._options, Timeline(SYSTEM_CLOCK), SYSTEM_CLOCK.monotonic)
         try:
-            clients = broker._store.clients
             async for queue in clients.queue_service.list_queues(name_starts_with=self.name):
                 await clients.queue(queue.name).delete_queue()
-            await clients.table.delete_table()
+            await clients.table.delete_table()  # no error where there is none
+            with contextlib.suppress(ResourceNotFoundError):  # only what is large needed one
+                await clients.blob_service.delete_container(self._options.table)
         finally:
-            await broker.close()
+            await clients.close()

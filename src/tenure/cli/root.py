@@ -24,6 +24,7 @@ _SECTIONS = {
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
         "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
+        "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
     },
     "Act": {
         "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),

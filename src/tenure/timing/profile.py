@@ -68,3 +68,16 @@ def estimate_for_size(size_bytes: float, rows: Sequence[SizeEstimate] = SIZE_EST
             )
     times = size_bytes / last.size_bytes
     return SizeEstimate(size_bytes, last.seconds * times, last.lease_seconds * times)
+
+
+class SizeTable(msgspec.Struct, frozen=True):
+    """What files take by their size, in rows that grow."""
+
+    rows: tuple[SizeEstimate, ...] = SIZE_ESTIMATES
+
+    def seconds_for(self, size_bytes: float) -> float:
+        """What a file of that size takes."""
+        return estimate_for_size(size_bytes, self.rows).seconds
+
+
+SIZE_TABLES: dict[str, SizeTable] = {"transcoding": SizeTable()}

@@ -1,0 +1,200 @@
+"""`tenure scaling`: how many workers each queue needs, and why.
+
+The arithmetic is `timing/scaling.py`; the broker says what lies there, the journal how long runs took, and the roster
+who is there now.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from tenure.app import Tenure
+from tenure.broker import Depth
+from tenure.cli.duration import DURATION, Duration, exact
+from tenure.cli.naming import check_known, full_name
+from tenure.cli.output import console, count, plain_table, say_json
+from tenure.cli.target import find, json_option, run, target_argument
+from tenure.errors import BadArgument
+from tenure.message import MessageState
+from tenure.owner import Owner
+from tenure.survey import survey
+from tenure.timing.scaling import Backlog, Pace, ScalingRules, compare
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+#: Delayed messages of a queue are looked at up to so many, to see which are due.
+_MOST_DELAYED = 2_000
+_PAGE = 500
+_FIGURES = ("ready", "leased", "due", "mean", "q99", "now", "workers")
+
+
+class Needed(msgspec.Struct, frozen=True, kw_only=True):
+    """One queue and the workers that it needs. None: cannot be known."""
+
+    queue: str
+    ready: int | None
+    leased: int | None
+    #: Delayed messages that are due within the target age.
+    due: int | None
+    estimated: bool
+    #: None: no run of this queue was measured within the window.
+    mean_seconds: float | None
+    q99_seconds: float | None
+    runs: int
+    #: Workers that serve it now.
+    workers_now: int
+    slots: int
+    desired: int | None
+    why: str
+    #: What looking at the ready ones alone would say, and how many running messages that would interrupt.
+    visible_only: int | None
+    interrupted: int | None
+
+
+@click.command(short_help="Show how many workers each queue needs, and why.")
+@target_argument
+@click.option("--queue", "-q", help="Of this queue only.")
+@click.option(
+    "--target-age",
+    type=Duration(0.1),
+    default="60s",
+    show_default=True,
+    help="Whatever lies there now shall have begun within so long.",
+)
+@click.option("--min", "minimum", type=click.IntRange(0), default=0, show_default=True, help="Never fewer workers.")
+@click.option("--max", "maximum", type=click.IntRange(1), help="Never more workers.")
+@click.option(
+    "--slots", type=click.IntRange(1), help="Messages that a worker runs at once. Default: as the workers do."
+)
+@click.option(
+    "--cooldown",
+    type=DURATION,
+    default="5m",
+    show_default=True,
+    help="None fewer for so long after the newest worker started.",
+)
+@click.option("--since", type=Duration(1.0), default="24h", show_default=True, help="By the runs of so long.")
+@json_option
+def scaling(
+    target: str | None, queue: str | None, target_age: float, minimum: int, maximum: int | None,
+    slots: int | None, cooldown: float, since: float, *, as_json: bool,
+) -> None:  # fmt: skip
+    """Show how many workers each queue needs, and why.
+
+    What waits, what is due soon and what runs all count; never fewer are advised than what runs keeps busy. "ready
+    only" is what looking at the waiting ones alone would say, as many autoscalers do: in red where it would stop
+    workers that run something. A dash means that it cannot be known.
+    """
+    if maximum is not None and maximum < minimum:
+        raise BadArgument(f"--max {maximum} is below --min {minimum}")
+    app = find(target)
+
+    def rules(found: int) -> ScalingRules:
+        return ScalingRules(
+            target_age_seconds=target_age, slots=slots or found, minimum=minimum, maximum=maximum,
+            cooldown_seconds=cooldown,
+        )  # fmt: skip
+
+    async def look(app: Tenure) -> list[Needed]:
+        pace = (await survey(app.state, since=app.clock.wall() - since, sees=app.sees)).pace
+        alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
+        return [
+            await _needed(app, depth, pace.get(depth.queue), alive, rules(_slots(depth.queue, alive, app)))
+            for depth in await _depths(app, queue, alive)
+        ]
+
+    rows = run(app, look)
+    if as_json:
+        say_json({"target_age_seconds": target_age, "queues": rows})
+        return
+    out = console()
+    if not rows:
+        out.print("No queue holds a message, and no worker serves one.")
+        return
+    tell(out, rows)
+
+
+async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
+    """Of the queue that was asked for, or of all with messages, and those that somebody serves or a task has."""
+    if queue is not None:
+        await check_known(app, [full_name(app, queue)])
+        return await app.broker.depth([full_name(app, queue)])
+    depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}
+    served = {name for owner in alive for name in owner.queues if app.sees(name)}
+    empty = sorted({*served, *(task.queue for task in app.tasks.values())} - depths.keys())
+    depths |= {depth.queue: depth for depth in await app.broker.depth(empty)} if empty else {}
+    return [depths[name] for name in sorted(depths)]
+
+
+def _slots(queue: str, alive: Sequence[Owner], app: Tenure) -> int:
+    """As the workers of this queue do; the fewest, so that none is promised more than it has."""
+    found = [owner.concurrency for owner in alive if queue in owner.queues and owner.concurrency > 0]
+    return min(found, default=app.settings.concurrency)
+
+
+async def _needed(app: Tenure, depth: Depth, pace: Pace | None, alive: Sequence[Owner], rules: ScalingRules) -> Needed:
+    due = await _due(app, depth, rules.target_age_seconds)
+    backlog = Backlog(ready=depth.ready, leased=depth.leased, due=due)
+    serving = [owner for owner in alive if depth.queue in owner.queues]
+    added = app.clock.wall() - max((owner.started_at for owner in serving), default=0.0)
+    both = compare(backlog, pace, rules, current=len(serving), since_added_seconds=added)
+    return Needed(
+        queue=depth.queue, ready=depth.ready, leased=depth.leased, due=due, estimated=depth.estimated,
+        mean_seconds=None if pace is None else round(pace.mean_seconds, 6),
+        q99_seconds=None if pace is None else round(pace.tail_seconds, 6),
+        runs=0 if pace is None else pace.runs, workers_now=len(serving), slots=rules.slots,
+        desired=both.desired.workers, why=both.desired.why,
+        visible_only=both.visible_only.workers, interrupted=both.interrupted,
+    )  # fmt: skip
+
+
+async def _due(app: Tenure, depth: Depth, within: float) -> int | None:
+    """How many of the delayed ones are due by then. None: the broker shows none of them, or there are too many."""
+    if depth.delayed == 0:
+        return 0
+    if MessageState.DELAYED not in app.broker.traits.browsable or (depth.delayed or 0) > _MOST_DELAYED:
+        return None
+    due, after = 0, 0
+    for _ in range(0, _MOST_DELAYED, _PAGE):
+        page = await app.broker.browse(depth.queue, MessageState.DELAYED, limit=_PAGE, after=after)
+        due += sum(one.due_in is not None and one.due_in <= within for one in page)
+        if len(page) < _PAGE:
+            return due
+        after = page[-1].cursor
+    return None
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def tell(out: "Console", rows: Sequence[Needed]) -> None:
+    """The table, and below it why."""
+    out.print(table(rows))
+    for row in rows:
+        out.print(f"{row.queue}: {row.why}.", markup=False, style="dim", soft_wrap=not out.is_terminal)
+        if row.interrupted:
+            out.print(
+                f"{row.queue}: by the ready ones alone it would be {row.visible_only}, "
+                f"and {row.interrupted:,} running would be stopped.",
+                markup=False, style="red", soft_wrap=not out.is_terminal,
+            )  # fmt: skip
+
+
+def table(rows: Sequence[Needed]) -> "RenderableType":
+    """One row a queue."""
+    from rich.text import Text
+
+    shown = plain_table("queue", *_FIGURES, "ready only", right=(*_FIGURES, "ready only"))
+    shown.columns[0].overflow = "ellipsis"
+    for row in rows:
+        about = row.estimated
+        shown.add_row(
+            row.queue, count(row.ready, estimated=about), count(row.leased, estimated=about), count(row.due),
+            exact(row.mean_seconds), exact(row.q99_seconds), count(row.workers_now),
+            Text(count(row.desired), style="bold"),
+            Text(count(row.visible_only), style="red" if row.interrupted else ""),
+        )  # fmt: skip
+    return shown

@@ -1,0 +1,259 @@
+"""A survey: what the journal tells of every queue and task within a window of time, as figures to be judged.
+
+It reads the newest events, back to a moment and at most so many of them, and the samples of each task. Looking changes
+nothing and costs a bounded number of reads. What a worker did is told by events that name queue and task. What a sweep
+or a burial returned is told by ids: they are looked up among the other events, then in the records, a bounded number
+of them; what stays unknown is counted as that, and never shared out.
+
+Made for `tenure timing` and `tenure scaling`; judged by `timing/advice.py` and `timing/scaling.py`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from tenure.event import Event, EventKind
+from tenure.finding import Finding
+from tenure.sample import Ended, Sample
+from tenure.settlement import Outcome
+from tenure.state import Journal, Records, State
+from tenure.timing.advice import advise, advise_deletions
+from tenure.timing.figures import Durations, Figures, Standing
+from tenure.timing.scaling import Pace
+
+#: A queue and a task.
+Name = tuple[str, str]
+
+MOST_EVENTS = 20_000
+_PAGE = 1_000
+_MOST_TASKS = 500
+#: Ids are looked up in the records up to so many, and so many at a time.
+_MOST_RECORDS, _AT_ONCE = 200, 20
+
+#: Events that end a run, by what they count as.
+_COUNTED = {
+    EventKind.COMPLETED: "completed",
+    EventKind.RETRIED: "retried",
+    EventKind.DEAD: "dead",
+    EventKind.DUPLICATE: "duplicates",
+    EventKind.LEASE_LOST: "overran",
+    EventKind.LATE_SETTLE: "overran",
+}
+#: Who returns the messages of the dead; everybody else returns what is overdue.
+_BURIALS = frozenset({"liveness", "supervisor"})
+
+
+class Deletions(msgspec.Struct, frozen=True):
+    """How deletes ended, by the workers' own counts since their start; of those that told of no failure, by events."""
+
+    total: int
+    outcomes: dict[str, int]
+    #: Did not work at first, and known to be gone since.
+    resolved: int
+
+    @property
+    def failed(self) -> int:
+        """How many did not work, resolved or not."""
+        return self.total - self.outcomes.get(Outcome.DELETED, 0)
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was found."""
+
+    figures: tuple[Figures, ...]
+    #: How long messages of a queue keep a slot, failed runs too. Queues without a run are not in it.
+    pace: dict[str, Pace]
+    #: None: nothing was deleted.
+    deletions: Deletions | None
+    #: Came back, and nobody knows of which task.
+    unknown_expired: int
+    unknown_crashed: int
+    #: The window: how many events, and the wall time of the oldest that was asked for.
+    events: int
+    since: float
+    #: There are more events in that time than were looked at.
+    is_cut: bool
+
+    def findings(self) -> list[Finding]:
+        """Advice on every task, then on what concerns all workers."""
+        found = [one for figures in self.figures for one in advise(figures)]
+        if self.deletions is not None:
+            failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
+            details = ", ".join([*(f"{count:,} {word}" for word, count in sorted(failures.items())),
+                                 f"{self.deletions.resolved:,} gone since"])  # fmt: skip
+            found += advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
+        return found
+
+
+async def survey(
+    state: State, *, since: float, standings: Mapping[Name, Standing] | None = None,
+    sees: Callable[[str], bool] = lambda _: True, most_events: int = MOST_EVENTS,
+) -> Survey:  # fmt: skip
+    """Look at everything since that wall time. `standings`: the tasks whose policy is known; all of them get figures."""
+    known = {} if standings is None else standings
+    events, is_cut = await newest(state.journal, since, most_events)
+    counted = _Counted(sees)
+    for event in events:
+        counted.add(event)
+    unknown = await counted.place_returns(state.records)
+    names = sorted({*known, *counted.names})[:_MOST_TASKS]
+    figures = []
+    for queue, task in names:
+        samples = [one for one in await samples_of(state.journal, queue, task) if one.at >= since]
+        figures.append(counted.figures(queue, task, known.get((queue, task)), samples, unknown))
+    return Survey(
+        figures=tuple(figures), pace=counted.pace(), deletions=counted.deletions(),
+        unknown_expired=unknown["expired"], unknown_crashed=unknown["crashed"],
+        events=len(events), since=since, is_cut=is_cut,
+    )  # fmt: skip
+
+
+async def newest(journal: Journal, since: float, most: int = MOST_EVENTS) -> tuple[list[Event], bool]:
+    """Events since that wall time, oldest first, at most so many of the newest; and whether there were more."""
+    end = await journal.last()
+    first = max(0, end - most)
+    pages: list[list[Event]] = []
+    place = end
+    while place > first:
+        before, place = place, max(first, place - _PAGE)
+        page = [one.event for one in await journal.read(place, before - place) if one.seq <= before]
+        pages.append([event for event in page if event.at >= since])
+        if not page or page[0].at < since:
+            return _joined(pages), False
+    return _joined(pages), first > 0
+
+
+def _joined(pages: list[list[Event]]) -> list[Event]:
+    return [event for page in reversed(pages) for event in page]
+
+
+async def samples_of(journal: Journal, queue: str, task: str) -> list[Sample]:
+    """Every sample of a task that is kept, oldest first."""
+    return [one.sample for one in await journal.samples(queue, task)]
+
+
+class _Counted:
+    """The events of a window, counted."""
+
+    def __init__(self, sees: Callable[[str], bool]) -> None:
+        self._sees = sees
+        self._counts: dict[Name, Counter[str]] = {}
+        self._seconds: dict[str, list[float]] = {}
+        #: Of whom each message is; None: of somebody we do not look at.
+        self._names: dict[str, Name | None] = {}
+        self._overran: list[tuple[str, Name]] = []
+        self._cancelled: set[str] = set()
+        #: By the moment at which they were retired: whether they had said goodbye.
+        self._left: dict[float, bool] = {}
+        self._returned: dict[str, list[str]] = {"expired": [], "crashed": []}
+        self._deletes: Counter[str | None] = Counter()
+        self._told: dict[str, dict[str, object]] = {}
+
+    @property
+    def names(self) -> Iterable[Name]:
+        """Every queue and task that something was told of."""
+        return self._counts
+
+    def add(self, event: Event) -> None:
+        """Count one event."""
+        match event.kind:
+            case EventKind.REQUEUE | EventKind.MOVE_TO_DLQ:
+                self._add_return(event)
+            case EventKind.OWNER_RETIRED:
+                self._left[event.at] = bool(event.data.get("left"))
+            case EventKind.CANCELLED:
+                self._cancelled.update(event.data.get("ids", ()))
+            case EventKind.DELETIONS if event.owner is not None:
+                self._told[event.owner] = event.data
+            case _ if event.kind in _COUNTED and event.queue is not None and event.task is not None:
+                self._add_run(event, (event.queue, event.task))
+
+    def _add_run(self, event: Event, name: Name) -> None:
+        is_seen = self._sees(name[0])
+        if event.message_id is not None:
+            self._names[event.message_id] = name if is_seen else None
+        if not is_seen:
+            return
+        what = _COUNTED[event.kind]
+        if what == "overran":
+            self._overran.append((event.message_id or "", name))
+            self._counts.setdefault(name, Counter())
+        else:
+            self._counts.setdefault(name, Counter())[what] += 1
+        if event.kind in (EventKind.COMPLETED, EventKind.DUPLICATE):
+            self._deletes[event.owner] += 1
+        if event.seconds is not None:
+            self._seconds.setdefault(name[0], []).append(event.seconds)
+
+    def _add_return(self, event: Event) -> None:
+        ids = [id for id in event.data.get("ids", ()) if isinstance(id, str)]
+        if event.data.get("triggered_by") not in _BURIALS:
+            self._returned["expired"] += ids
+        elif not self._left.get(event.at, False):  # told right before, in the same breath
+            self._returned["crashed"] += ids
+
+    async def place_returns(self, records: Records) -> Counter[str]:
+        """Say of which task everything is that came back; how many of each kind nobody knows of."""
+        for id, overran in self._overran:
+            if id not in self._cancelled:  # its holder was told that it was cancelled
+                self._counts[overran]["overran"] += 1
+        strange = dict.fromkeys(id for ids in self._returned.values() for id in ids if id not in self._names)
+        await self._look_up(records, list(strange)[:_MOST_RECORDS])
+        unknown: Counter[str] = Counter()
+        for what, ids in self._returned.items():
+            for id in ids:
+                if id not in self._names:
+                    unknown[what] += 1
+                elif (name := self._names[id]) is not None:
+                    self._counts.setdefault(name, Counter())[what] += 1
+        return unknown
+
+    async def _look_up(self, records: Records, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), _AT_ONCE):
+            for record in await asyncio.gather(*map(records.get, ids[start : start + _AT_ONCE])):
+                if record is not None and record.task is not None:
+                    self._names[record.id] = (record.queue, record.task) if self._sees(record.queue) else None
+
+    def figures(
+        self, queue: str, task: str, standing: Standing | None, samples: Sequence[Sample], unknown: Counter[str]
+    ) -> Figures:
+        """What is known of one task."""
+        counts = self._counts.get((queue, task), Counter())
+        killed = sum(one.ended is Ended.KILLED for one in samples)
+        return Figures(
+            queue=queue, task=task, standing=standing, durations=Durations.of([one.seconds for one in samples], killed),
+            completed=counts["completed"], retried=counts["retried"], dead=counts["dead"],
+            duplicates=counts["duplicates"], overran=counts["overran"],
+            expired=_or_unknown(counts["expired"], unknown["expired"]),
+            crashed=_or_unknown(counts["crashed"], unknown["crashed"]),
+        )  # fmt: skip
+
+    def pace(self) -> dict[str, Pace]:
+        """How long each queue's messages keep a slot."""
+        found = {}
+        for queue, seconds in self._seconds.items():
+            durations = Durations.of(seconds)
+            if durations is not None:
+                found[queue] = Pace(durations.mean, durations.q99, durations.samples)
+        return found
+
+    def deletions(self) -> Deletions | None:
+        """Of the workers that ran something we look at."""
+        outcomes: Counter[str] = Counter()
+        resolved = 0
+        for owner, number in self._deletes.items():
+            told = self._told.get(owner or "")
+            if told is None:  # it tells only of failures
+                outcomes[Outcome.DELETED.value] += number
+                continue
+            counts = msgspec.convert(told.get("outcomes", {}), dict[str, int])
+            outcomes.update(counts)
+            resolved += msgspec.convert(told.get("resolved", 0), int)
+        return Deletions(outcomes.total(), dict(outcomes), resolved) if outcomes else None
+
+
+def _or_unknown(number: int, unknown: int) -> int | None:
+    """None was found, but there are some of which nobody knows whose they are: then it cannot be known."""
+    return None if not number and unknown else number

@@ -1,0 +1,226 @@
+"""Advice: what the figures of a queue and task say about its lease, as findings.
+
+Two kinds of lease are judged by different signs. One that nobody renews must be longer than the work: its use counts.
+One that the heartbeat renews is the crash window, whatever the work takes: there the limit on a run counts, `max_hold`,
+and a lease that ended all the same tells of a holder that was frozen or cut off. What came back is told apart by why:
+the handler asked for it (retry), the lease ended (expiry), the worker died (crash). They need different remedies.
+
+The thresholds are the goals: no duplicates (0 %), deletes that work (99 %), at most 80 % of a lease used. Ids are
+promises. Pure. The figures come from `survey.py`; shown by `tenure timing`.
+"""
+
+from collections.abc import Iterator
+
+from tenure.finding import Finding, Severity
+from tenure.timing.figures import Durations, Figures, Standing, rate
+from tenure.timing.margin import lease_seconds_for
+from tenure.timing.wording import counted, percent, spoken
+
+#: Of a lease that nobody renews, or of `max_hold`: the part that q99 uses.
+USE_HIGH, USE_CRITICAL = 0.8, 0.9
+#: How much longer a lease should be that is used so far.
+_LONGER = 1.5
+#: Of a lease that nobody renews, the part that a typical run uses: below, a crashed worker's message waits for nothing.
+USE_LOW = 0.1
+#: With a heartbeat, from so many seconds on a frozen worker keeps a message for long.
+LONG_WINDOW_SECONDS = 300.0
+#: Any duplicate is one too many.
+DUPLICATES_CRITICAL = 0.05
+DELETIONS_WARNING, DELETIONS_CRITICAL = 0.01, 0.02
+#: Of all deliveries, those that came back because a lease ended or a worker died: any, and so many.
+RETURNS_CRITICAL = 0.05
+RETRIES_INFO, RETRIES_WARNING = 0.01, 0.1
+#: From so many runs on a limit, or a shorter lease, can be advised.
+ENOUGH_RUNS = 100
+#: A limit is for hung handlers: at least so many times what all but one run in a hundred take.
+_HOLD_TIMES = 3.0
+
+_DUST = 1e-9
+
+
+def advise(figures: Figures) -> list[Finding]:
+    """What there is to say, the worst first; where all is well, a good sign; nothing where nothing is known."""
+    found = [
+        *_lease(figures), *_hold(figures), *_duplicates(figures), *_expiry(figures), *_crash(figures), *_retry(figures)
+    ]  # fmt: skip
+    if figures.deletes is not None and figures.deletes_failed is not None:
+        found += advise_deletions(subject(figures), figures.deletes, figures.deletes_failed)
+    if figures.completed and all(one.severity is Severity.INFO for one in found):
+        found.append(_good(figures))
+    return sorted(found, key=lambda one: _ORDER.index(one.severity))
+
+
+_ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
+
+
+def advise_deletions(about: str, deletes: int, failed: int, details: str = "") -> list[Finding]:
+    """Whether deletes of finished messages work: of a task, or of all workers together."""
+    part = rate(failed, deletes)
+    if part is None or part < DELETIONS_WARNING - _DUST:
+        return []
+    severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
+    evidence = f"{failed:,} of {deletes:,} deletes did not work ({percent(part)}){f': {details}' if details else ''}"
+    remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
+    return [Finding("deletion_failures", severity, about, evidence, remedy)]
+
+
+def subject(figures: Figures) -> str:
+    """What a finding is about."""
+    return f"{figures.task} on {figures.queue}"
+
+
+def advised_hold_seconds(durations: Durations) -> float:
+    """A `max_hold` that ends what hangs and no run that was seen: above the longest, and far above q99."""
+    return lease_seconds_for(max(durations.longest, _HOLD_TIMES / 1.75 * durations.q99))
+
+
+# -- the lease --------------------------------------------------------------------------------------
+
+
+def _lease(figures: Figures) -> Iterator[Finding]:
+    standing, durations, use = figures.standing, figures.durations, figures.lease_use
+    if standing is None or durations is None:
+        return
+    about, lease = subject(figures), standing.lease_seconds
+    if use is None:
+        if lease >= LONG_WINDOW_SECONDS:
+            evidence = f"the lease is renewed, and {spoken(lease)} long: a frozen worker keeps a message for that time"
+            remedy = "Lower the lease to 30 s: the heartbeat keeps it up, however long the work takes."
+            yield Finding("lease_too_long", Severity.INFO, about, evidence, remedy)
+        return
+    advised = _longer(standing, durations)
+    if use >= USE_HIGH - _DUST:
+        is_critical = use >= USE_CRITICAL - _DUST
+        id, severity = (
+            ("lease_use_critical", Severity.CRITICAL) if is_critical else ("lease_use_high", Severity.WARNING)
+        )
+        evidence = f"q99 {spoken(durations.q99)} of {_runs(durations)} is {percent(use)} of a lease of {spoken(lease)}"
+        remedy = (
+            f"Raise the lease to {spoken(advised)}, or switch the heartbeat on."
+            if advised > lease
+            else f"Switch the heartbeat on: {spoken(lease)} is the longest lease that this broker gives."
+        )
+        yield Finding(id, severity, about, evidence, remedy)
+    shorter = lease_seconds_for(durations.q99)
+    if durations.q50 / lease < USE_LOW and shorter <= lease / 2 and durations.samples >= ENOUGH_RUNS:
+        evidence = (
+            f"a typical run takes {spoken(durations.q50)}, {percent(durations.q50 / lease)} of a lease of "
+            f"{spoken(lease)} that nobody renews: a crashed worker's message waits for all of it"
+        )
+        yield Finding("lease_too_long", Severity.WARNING, about, evidence,
+                      f"Lower the lease to {spoken(shorter)}, or switch the heartbeat on.")  # fmt: skip
+
+
+def _longer(standing: Standing, durations: Durations) -> float:
+    """Half as much again; where that would be used too far as well, what the formula makes of q99."""
+    longer = _LONGER * standing.lease_seconds
+    enough = longer if durations.q99 < USE_HIGH * longer else lease_seconds_for(durations.q99)
+    return min(enough, standing.ceiling_seconds)
+
+
+def _hold(figures: Figures) -> Iterator[Finding]:
+    """Where the lease is renewed, `max_hold` is what a run may meet."""
+    standing, durations = figures.standing, figures.durations
+    if standing is None or durations is None or not standing.is_renewed:
+        return
+    about, advised = subject(figures), advised_hold_seconds(durations)
+    seen = f"q99 {spoken(durations.q99)}, longest {spoken(durations.longest)} of {_runs(durations)}"
+    if standing.max_hold_seconds is None:
+        if durations.samples >= ENOUGH_RUNS:
+            evidence = f"a hung handler is never ended: there is no max_hold; {seen}"
+            remedy = f"Set max_hold={advised:g} if a run of that length can only be a hung one."
+            yield Finding("max_hold_advised", Severity.INFO, about, evidence, remedy)
+        return
+    use = durations.q99 / standing.max_hold_seconds
+    if use >= USE_HIGH - _DUST:
+        is_critical = use >= USE_CRITICAL - _DUST
+        evidence = f"{seen}; runs are ended at max_hold {spoken(standing.max_hold_seconds)} ({percent(use)} at q99)"
+        remedy = (
+            f"Raise max_hold to {spoken(max(advised, _LONGER * standing.max_hold_seconds))}, or make the work shorter."
+        )
+        yield Finding(
+            "max_hold_use_critical" if is_critical else "max_hold_use_high",
+            Severity.CRITICAL if is_critical else Severity.WARNING, about, evidence, remedy,
+        )  # fmt: skip
+
+
+# -- what came again --------------------------------------------------------------------------------
+
+
+def _duplicates(figures: Figures) -> Iterator[Finding]:
+    part = figures.duplicate_rate
+    if not part:
+        return
+    severity = Severity.CRITICAL if part >= DUPLICATES_CRITICAL - _DUST else Severity.WARNING
+    whole = figures.completed + figures.duplicates
+    evidence = (
+        f"{figures.duplicates:,} of {whole:,} came again after they were done, and were only deleted ({percent(part)})"
+    )
+    if figures.standing is not None and not figures.standing.is_renewed:
+        remedy = "Raise the lease or switch the heartbeat on, and look whether deletes fail."
+    else:
+        remedy = "Look whether deletes fail, and whether senders send the same work twice."
+    yield Finding("duplicates", severity, subject(figures), evidence, remedy)
+
+
+def _expiry(figures: Figures) -> Iterator[Finding]:
+    ended = max(figures.expired or 0, figures.overran)
+    if not ended:
+        return
+    told = [
+        *([f"{figures.expired:,} came back because their lease had ended"] if figures.expired else []),
+        *([f"{figures.overran:,} runs went on after their lease was gone"] if figures.overran else []),
+    ]
+    standing, durations = figures.standing, figures.durations
+    if standing is None:
+        remedy = "Look whether the lease is renewed: if it is not, raise it; if it is, look for frozen workers."
+    elif not standing.is_renewed:
+        to = f" to {spoken(_longer(standing, durations))}" if durations is not None else ""
+        remedy = f"Raise the lease{to}, or switch the heartbeat on."
+    else:
+        remedy = (
+            "Look for loop_blocked and heartbeat_failed events of that time; "
+            'give handlers that hold the GIL runs_in="process".'
+        )
+    yield _returned("redelivered_expiry", figures, ended, "; ".join(told), remedy)
+
+
+def _crash(figures: Figures) -> Iterator[Finding]:
+    if not figures.crashed:
+        return
+    remedy = "Look how the workers ended (memory, signals, owner_retired events), and run the suspects in a process."
+    evidence = f"{figures.crashed:,} came back because their worker died"
+    yield _returned("redelivered_crash", figures, figures.crashed, evidence, remedy)
+
+
+def _returned(id: str, figures: Figures, number: int, evidence: str, remedy: str) -> Finding:
+    part = rate(number, figures.deliveries) or 0.0
+    severity = Severity.CRITICAL if part >= RETURNS_CRITICAL - _DUST else Severity.WARNING
+    whole = f"{percent(part)} of {figures.deliveries:,} deliveries"
+    return Finding(id, severity, subject(figures), f"{evidence} ({whole})", remedy)
+
+
+def _retry(figures: Figures) -> Iterator[Finding]:
+    part = rate(figures.retried, figures.deliveries)
+    if part is None or part < RETRIES_INFO - _DUST:
+        return
+    severity = Severity.WARNING if part >= RETRIES_WARNING - _DUST else Severity.INFO
+    evidence = (
+        f"{figures.retried:,} attempts failed and came back ({percent(part)} of {figures.deliveries:,} deliveries)"
+    )
+    remedy = "Look at the errors (tenure show ID); raise Reject for what no retry can mend."
+    yield Finding("redelivered_retry", severity, subject(figures), evidence, remedy)
+
+
+def _good(figures: Figures) -> Finding:
+    signs = [f"{figures.completed:,} completed, no duplicate"]
+    if figures.expired == 0 and figures.crashed == 0:
+        signs.append("nothing came back by itself")
+    if figures.lease_use is not None:
+        signs.append(f"{percent(figures.lease_use)} of the lease used at q99")
+    return Finding("healthy", Severity.INFO, subject(figures), ", ".join(signs), "Leave it as it is.")
+
+
+def _runs(durations: Durations) -> str:
+    killed = f" ({durations.killed:,} of them ended from outside)" if durations.killed else ""
+    return f"{counted(durations.samples, 'run')}{killed}"

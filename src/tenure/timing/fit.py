@@ -1,0 +1,85 @@
+"""A running fit: how long work of a size takes, as far as runs of other sizes tell.
+
+A fixed time and a time for each unit of size, by least squares over runs that fade. What counts is by how many per cent
+a run was off, not by how many seconds: so the small ones say what is fixed and the large ones what grows. Never
+negative, never shorter for what is larger; beyond the sizes seen it goes on as a straight line. The level need not be
+exact: `timing/learned.py` measures actual ÷ predicted, and corrects by it. Pure.
+"""
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+#: Shorter runs count as this: what takes no time has no size.
+_LEAST_SECONDS = 1e-3
+#: Of the mean size, the spread from which on sizes differ.
+_LEAST_SPREAD = 0.02
+#: Runs, after which a line is drawn through them.
+_LEAST_RUNS = 4
+
+
+class Line(msgspec.Struct, frozen=True):
+    """`fixed` seconds, and `each` second for every unit of size."""
+
+    fixed: float
+    each: float = 0.0
+
+    def at(self, size: float) -> float:
+        """Seconds for that size; more than 0."""
+        return max(self.fixed + self.each * size, _LEAST_SECONDS)
+
+    def times(self, factor: float) -> "Line":
+        """The same shape at another level."""
+        return Line(self.fixed * factor, self.each * factor)
+
+
+class Fit:
+    """Sums over runs of known size."""
+
+    __slots__ = ("_runs", "_w", "_wx", "_wxx", "_wxy", "_wy")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._runs = 0
+        self._w = self._wx = self._wxx = self._wy = self._wxy = 0.0
+
+    def add_all(self, runs: Iterable[tuple[float, float, float, float]]) -> None:
+        """Count runs: size, seconds, weight, and what was expected, to weigh by per cent instead of seconds."""
+        sum_w, sum_wx, sum_wxx, sum_wy, sum_wxy = self._w, self._wx, self._wxx, self._wy, self._wxy
+        for size, seconds, weight, expected in runs:
+            w = weight / (expected * expected)
+            wx = w * size
+            sum_w += w
+            sum_wx += wx
+            sum_wxx += wx * size
+            sum_wy += w * seconds
+            sum_wxy += wx * seconds
+            self._runs += 1
+        self._w, self._wx, self._wxx, self._wy, self._wxy = sum_w, sum_wx, sum_wxx, sum_wy, sum_wxy
+
+    def fade(self, factor: float) -> None:
+        """Let every run counted so far count `factor` times as much."""
+        self._w, self._wx, self._wxx = self._w * factor, self._wx * factor, self._wxx * factor
+        self._wy, self._wxy = self._wy * factor, self._wxy * factor
+
+    @property
+    def mean_size(self) -> float:
+        """Of the runs counted; 0 if there are none."""
+        return self._wx / self._w if self._w else 0.0
+
+    def line(self) -> Line | None:
+        """The best one that makes sense; flat where all sizes are about the same. None: nothing was counted."""
+        if self._w <= 0.0:
+            return None
+        x, y = self._wx / self._w, self._wy / self._w
+        spread = self._wxx / self._w - x * x
+        if self._runs < _LEAST_RUNS or spread <= (_LEAST_SPREAD * x) ** 2 or not math.isfinite(spread):
+            return Line(max(y, _LEAST_SECONDS))
+        each = (self._wxy / self._w - x * y) / spread
+        if each <= 0.0:
+            return Line(max(y, _LEAST_SECONDS))
+        fixed = y - each * x
+        if fixed < 0.0:
+            return Line(0.0, self._wxy / self._wxx)
+        return Line(fixed, each)

@@ -1,0 +1,46 @@
+"""A prior: what is believed of a task before it was measured, from its profile, or its size by a table, or nothing.
+
+Used by `timing/learned.py` until there are runs enough. Pure.
+"""
+
+import msgspec
+
+from tenure.timing.profile import PROFILES, SIZE_TABLES, Profile, SizeTable
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """Seconds that a run takes, and where the number is from."""
+
+    seconds: float
+    source: str
+
+
+class Prior(msgspec.Struct, frozen=True):
+    """What is believed beforehand."""
+
+    profile: Profile | SizeTable | None = None
+    #: What the profile is called, for people.
+    name: str = ""
+
+    def estimate(self, size: float | None = None) -> Estimate | None:
+        """What a run of that size takes. None: nobody can say."""
+        match self.profile:
+            case Profile(typical=typical):
+                return Estimate(typical, f"profile {self.name}" if self.name else "its profile")
+            case SizeTable() as table if size is not None:
+                return Estimate(table.seconds_for(size), f"size table {self.name}" if self.name else "its size table")
+        return None
+
+
+NO_PRIOR = Prior()
+
+
+def prior_for(profile: str | Profile | SizeTable | None, task: str) -> Prior | None:
+    """Of what a task says about itself; without a word, by its own name. None: there is no profile of that name."""
+    if isinstance(profile, Profile | SizeTable):
+        return Prior(profile)
+    name = task if profile is None else profile
+    found = PROFILES.get(name) or SIZE_TABLES.get(name)
+    if found is None:
+        return NO_PRIOR if profile is None else None
+    return Prior(found, name)

@@ -1,0 +1,1 @@
+"""The arithmetic of leases and workers alone: pure, no I/O."""

@@ -26,6 +26,9 @@ _SECTIONS = {
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
         "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
     },
+    "Plan": {
+        "simulate": ("tenure.cli.simulate.command:simulate", "Show what a lease policy would do, on virtual time."),
+    },
     "Act": {
         "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
         "cancel": ("tenure.cli.cancel:cancel", "Take messages back, also from workers that run them."),

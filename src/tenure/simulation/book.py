@@ -1,7 +1,7 @@
 """The book: what happened to each message of a simulation, noted by the handlers themselves.
 
-Written by `seat.py` while handlers run and by `meter.py` when messages leave the queue; read by `result.py`. Seconds are
-virtual, from the beginning of the simulation.
+Written by `seat.py` while handlers run and by `meter.py` when messages leave the queue; read by `result.py`. Seconds
+are virtual, from the beginning of the simulation.
 """
 
 import asyncio
@@ -32,6 +32,8 @@ class Book:
         #: Of each crash: which message, and how long until it was begun again.
         self.recoveries: list[tuple[int, float]] = []
         self.crashes = 0
+        #: Runs that were ended because their worker was told to stop.
+        self.interrupted = 0
         #: Renewals of its lease.
         self.beats = [0] * count
         self.left = count

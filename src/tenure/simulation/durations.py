@@ -16,6 +16,7 @@ import csv
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -106,7 +107,7 @@ def _profile(name: str) -> Draw:
 def _of_profile(profile: Profile, part: float) -> float:
     """The duration that `part` of the runs stay within, on straight lines between what the profile says."""
     points = ((0.0, profile.p1), (0.01, profile.p1), (0.5, profile.typical), (0.95, profile.p95), (1.0, profile.worst))
-    for (low, fast), (high, slow) in zip(points, points[1:], strict=False):
+    for (low, fast), (high, slow) in pairwise(points):
         if part <= high:
             return fast + (slow - fast) * (part - low) / (high - low)
     return profile.worst

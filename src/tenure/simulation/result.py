@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tenure.simulation.book import Book
+from tenure.simulation.crew import Glance
 from tenure.simulation.meter import REQUESTS, WRITE
 from tenure.simulation.scenario import Scenario
 
@@ -71,13 +72,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float
     #: The longest time from the send of a message to the end of its first whole run.
     oldest_seconds: float | None
+    #: How long workers were there, all together.
+    worker_seconds: float
+    #: Runs that were ended because their worker was told to stop.
+    interrupted: int
+    #: The crew and its queue over time, where workers were scaled.
+    seen: tuple[Glance, ...]
     #: Calls as SQS would bill them, and entries written to the state.
     calls: dict[str, int]
 
     @classmethod
     def of(
-        cls, policy: str, scenario: Scenario, book: Book, counts: Mapping[str, int], *, is_complete: bool
-    ) -> "Result":
+        cls, policy: str, scenario: Scenario, book: Book, counts: Mapping[str, int], *,
+        is_complete: bool, worker_seconds: float, seen: Sequence[Glance],
+    ) -> "Result":  # fmt: skip
         """Read the book."""
         ages = [done - sent for done, sent in zip(book.done_at, book.sent_at, strict=True) if done is not None]
         return cls(
@@ -88,6 +96,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             crashes=book.crashes,
             drain_seconds=book.ended_at,
             oldest_seconds=max(ages, default=None),
+            worker_seconds=worker_seconds,
+            interrupted=book.interrupted,
+            seen=tuple(seen),
             calls={name: counts.get(name, 0) for name in (*REQUESTS, WRITE)},
         )
 

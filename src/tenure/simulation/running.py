@@ -7,8 +7,9 @@ Everything runs in virtual time and in one event loop, so the same scenario give
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import msgspec
 
@@ -18,6 +19,7 @@ from tenure.message import Message, Outgoing
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.sweeper import Sweeper
 from tenure.simulation.book import Book
+from tenure.simulation.crew import Crew, Glance, Scaler, Scaling
 from tenure.simulation.loop import run_simulated
 from tenure.simulation.meter import BATCH, MeteredBroker, MeteredLedger, MeteredState
 from tenure.simulation.policy import MOST_SECONDS, SimulatedPolicy
@@ -27,61 +29,103 @@ from tenure.simulation.seat import NEVER, QUEUE, TASK, Seat
 from tenure.simulation.timer import Timer
 from tenure.state import State
 from tenure.task import Policy, policy_from
+from tenure.testing.crew import Mortal
+from tenure.testing.faulty.honest import HonestState
 from tenure.testing.virtual import VirtualClock
 
 #: Told now and then: how many messages are out of the queue.
 Progress = Callable[[int], None]
 
 _LOOK_SECONDS = 60.0
-#: Nothing is finished before its time; so long after its last message nothing should be left.
-_PATIENCE_SECONDS = 10 * 365 * 86_400.0
 
 
-def simulate(scenario: Scenario, policy: SimulatedPolicy, progress: Progress = lambda _: None) -> Result:
+def simulate(
+    scenario: Scenario, policy: SimulatedPolicy, scaling: Scaling | None = None, progress: Progress = lambda _: None
+) -> Result:
     """Run it to its end, or until Ctrl-C: then the result says that it is not complete."""
     clock = VirtualClock()
     with _quiet(), _chance(scenario.seed):
-        return run_simulated(Simulation(scenario, policy, clock, progress).run(), clock)
+        return run_simulated(Simulation(scenario, policy, scaling, clock, progress).run(), clock)
 
 
 class Simulation:
     """Everything that one run needs. Made on no loop; run on a virtual one."""
 
-    def __init__(self, scenario: Scenario, policy: SimulatedPolicy, clock: VirtualClock, progress: Progress) -> None:
-        """Nothing happens yet."""
+    def __init__(
+        self, scenario: Scenario, policy: SimulatedPolicy, scaling: Scaling | None, clock: VirtualClock,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        """Nothing happens yet. Without `scaling` there are as many workers as the scenario says."""
         self._scenario = scenario
         self._policy = policy
+        self._scaling = scaling
         self._clock = clock
         self._progress = progress
 
     async def run(self) -> Result:
         """Until nothing is left."""
-        book = Book(len(self._scenario.works))
-        timer = Timer(self._clock)
+        began = self._clock.now
+        book, timer = Book(len(self._scenario.works)), Timer(self._clock)
         broker, state = self._place(book, timer)
         inner = broker.inner
         sweeper = Sweeper(inner, state.roster, self._clock, lambda _: None, request=_SWEEP)
-        began = self._clock.now
-        loop = asyncio.get_running_loop()
-        jobs = [
-            loop.create_task(self._send(broker, book)),
-            loop.create_task(timer.run(sweeper)),
-            loop.create_task(self._tell(book)),
-        ]
-        is_complete = True
-        seats = [self._seat(number, broker, state, book) for number in range(self._scenario.workers)]
-        try:
-            for seat in seats:
-                await seat.start()
-            await self._until_gone(book, jobs)
-        except asyncio.CancelledError:  # Ctrl-C: what is known so far is worth telling
-            is_complete = False
-        finally:
-            await cancel(jobs)
-            for seat in seats:
-                await seat.end()
+        on_death = self._prover(state, sweeper)
+        policy = self._task_policy()
+        crew = Crew(
+            lambda number: Seat(number, broker, state, self._clock, self._scenario, book, policy, on_death),
+            self._clock, self._scenario.seed,
+        )  # fmt: skip
+        jobs = [self._send(broker, book), timer.run(sweeper), self._tell(book)]
+        seen: list[Glance] = []
+        if self._scaling is not None:
+            scaler = Scaler(crew, inner, self._scenario, self._scaling, self._clock)
+            seen = scaler.seen
+            jobs.append(scaler.run())
+        is_complete = await self._work(crew, book, jobs)
         book.ended_at = book.ended_at if is_complete else self._clock.now - began
-        return Result.of(self._policy.name, self._scenario, book, broker.counts, is_complete=is_complete)
+        name = self._policy.name if self._scaling is None else f"{self._policy.name} {self._scaling.name}"
+        return Result.of(
+            name, self._scenario, book, broker.counts,
+            is_complete=is_complete, worker_seconds=crew.worker_seconds, seen=seen,
+        )  # fmt: skip
+
+    async def _work(self, crew: Crew, book: Book, jobs: list[Coroutine[Any, Any, None]]) -> bool:
+        """Whether it came to its end."""
+        loop = asyncio.get_running_loop()
+        sending, *others = tasks = [loop.create_task(job) for job in jobs]
+        gone = loop.create_task(book.all_gone.wait())
+        try:
+            await crew.become(self._scenario.workers if self._scaling is None else 0)
+            await asyncio.wait([gone, *others], return_when=asyncio.FIRST_COMPLETED)
+            for task in (sending, *others):  # a part of the simulation itself broke
+                if task.done():
+                    task.result()
+        except asyncio.CancelledError:  # Ctrl-C: what is known so far is worth telling
+            return False
+        finally:
+            await cancel([gone, *tasks])
+            await crew.end()
+        return True
+
+    def _prover(self, state: State, sweeper: Sweeper) -> Callable[[str], None]:
+        """Who dies is proven dead after a while, where that can be."""
+        proof = self._scenario.proof_seconds
+        if proof is None:
+            return lambda _: None
+        mortal = cast("Mortal", state.inner if isinstance(state, HonestState) else state)
+        burials: set[asyncio.Task[None]] = set()
+
+        async def bury(owner_id: str) -> None:
+            await asyncio.sleep(proof)
+            mortal.kill(owner_id)
+            await sweeper.bury()
+
+        def on_death(owner_id: str) -> None:
+            burial = asyncio.get_running_loop().create_task(bury(owner_id))
+            burials.add(burial)
+            burial.add_done_callback(burials.discard)
+
+        return on_death
 
     def _place(self, book: Book, timer: Timer) -> tuple[MeteredBroker, State]:
         """A queue as SQS has them; with a ledger beside it, or without."""
@@ -96,9 +140,6 @@ class Simulation:
         if not has_ledger:
             return broker, state
         return broker, MeteredState(state, MeteredLedger(state, self._clock, broker.counts))
-
-    def _seat(self, number: int, broker: Broker, state: State, book: Book) -> Seat:
-        return Seat(number, broker, state, self._clock, self._scenario, book, self._task_policy(), lambda _: None)
 
     def _task_policy(self) -> Policy:
         lease = self._policy.lease_seconds or 30.0
@@ -132,17 +173,6 @@ class Simulation:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             self._progress(book.count - book.left)
-
-    async def _until_gone(self, book: Book, jobs: list[asyncio.Task[None]]) -> None:
-        """Until nothing is left, or a part of the simulation itself broke."""
-        gone = asyncio.ensure_future(book.all_gone.wait())
-        try:
-            await asyncio.wait([gone, *jobs[1:]], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-        for job in jobs:
-            if job.done() and job.exception() is not None:
-                await job
 
 
 _SWEEP = SweepRequest(limit=1000, interval_seconds=NEVER)

@@ -39,6 +39,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     delete_failure_rate: float = 0.0
     #: How long after its end a worker is proven dead. None: nobody finds out, as on SQS; only its leases end.
     proof_seconds: float | None = None
+    #: After SIGTERM: how long handlers may go on.
+    grace_seconds: float = 30.0
+    #: Where workers are scaled: what waits shall have begun within so long. `workers` is the most then.
+    target_age_seconds: float = 300.0
     seed: int = 1
 
     def crash_of_run(self, index: int, run: int) -> float | None:

@@ -1,7 +1,7 @@
 """A seat: the place of one worker, where the next one sits down when it was ended.
 
-The worker is the real one, with its own intake, heartbeat, outbox and sweeper; only its handler is made up: it sleeps for
-as long as the work takes, and meets its fate (`scenario.py`). Made by `running.py`.
+The worker is the real one, with its own intake, heartbeat, outbox and sweeper; only its handler is made up: it sleeps
+for as long as the work takes, and meets its fate (`scenario.py`). Made by `running.py`.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Home:
         """There is none."""
         return contextlib.nullcontext()
 
-    def handle(self, id: str, read: object = None) -> NoReturn:  # noqa: ARG002 - of the contract
+    def handle(self, id: str, read: object = None) -> NoReturn:
         """Nobody asks."""
         raise NotImplementedError
 
@@ -59,6 +59,7 @@ class Boot:
         """Not begun."""
         self.worker = worker
         self.is_dead = False
+        self.is_stopping = False
 
 
 class Seat:
@@ -88,7 +89,8 @@ class Seat:
         """Somebody sits down."""
         options = WorkerOptions(
             concurrency=self._scenario.slots, queues=(QUEUE,), name=f"worker-{self._number}-{self._boots}",
-            lease_seconds=self._lease_seconds, sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
+            lease_seconds=self._lease_seconds, grace_seconds=self._scenario.grace_seconds,
+            sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
             liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False,
         )  # fmt: skip
         worker = Worker(
@@ -102,13 +104,29 @@ class Seat:
         if life is not None:
             self._life = asyncio.get_running_loop().call_later(life, self._crash, self._boot)
 
+    async def stop(self) -> None:
+        """As after SIGTERM: what is not done within the grace is given back."""
+        await self._leave_unreplaced()
+        boot = self._boot
+        if boot is None or boot.is_dead:
+            return
+        boot.is_stopping = True
+        if self._life is not None:
+            self._life.cancel()
+        boot.worker.ask_to_stop()
+        await boot.worker.stop()
+        self._boot = None
+
     async def end(self) -> None:
         """The simulation is over; whatever still runs ends where it is."""
+        await self._leave_unreplaced()
+        if self._boot is not None:
+            await self._end(self._boot)
+
+    async def _leave_unreplaced(self) -> None:
         if self._replacing is not None:
             self._replacing.cancel()
             await asyncio.gather(self._replacing, return_exceptions=True)
-        if self._boot is not None:
-            await self._end(self._boot)
 
     async def _end(self, boot: Boot) -> None:
         boot.is_dead = True
@@ -118,7 +136,7 @@ class Seat:
         await boot.worker.abandon()
 
     def _crash(self, boot: Boot) -> None:
-        if boot.is_dead:
+        if boot.is_dead or boot.is_stopping:
             return
         boot.is_dead = True
         self._book.crashes += 1
@@ -147,6 +165,7 @@ class Seat:
                 await asyncio.sleep(works[index].seconds)
             except asyncio.CancelledError:
                 crashed = boot is not None and boot.is_dead
+                book.interrupted += boot is not None and boot.is_stopping
                 book.cut(index, start, clock.now - began, crashed=crashed)
                 raise
             book.complete(index, start, clock.now - began)

@@ -1,6 +1,6 @@
 """`make bench`: measure, print the tables with the ratios, write benchmarks/results.json; exit 1 if a bar is missed.
 
-    python -m benchmarks [sqlite] [redis] [sqs] [azure] [--quick]
+    python -m benchmarks [sqlite] [redis] [sqs] [azure] [simulate] [--quick]
 
 Without a name, every part. Ratios are taken within one run, from interleaved rounds. `--quick` leaves out the backlog
 of a million and what takes minutes.
@@ -38,7 +38,15 @@ def _azure(table: Table, console: Console, *, quick: bool) -> None:
     measure(table, console, quick=quick)
 
 
-PARTS: dict[str, Callable[..., None]] = {"sqlite": _sqlite, "redis": _redis, "sqs": _sqs, "azure": _azure}
+def _simulate(table: Table, console: Console, *, quick: bool) -> None:
+    from benchmarks.simulate_part.claims import measure  # noqa: PLC0415 - likewise
+
+    measure(table, console, quick=quick)
+
+
+PARTS: dict[str, Callable[..., None]] = {
+    "sqlite": _sqlite, "redis": _redis, "sqs": _sqs, "azure": _azure, "simulate": _simulate,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The part on Azure Storage Queues: every claim, in order. Called by `make bench`.
 
-Azurite serves queues and tables. Requests are counted where they leave the worker; prices are in `tenure.simulation.prices`.
+Azurite serves queues and tables. Requests are counted where they leave the worker; prices are in
+`tenure.simulation.prices`.
 """
 
 from collections.abc import Iterator

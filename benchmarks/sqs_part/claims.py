@@ -1,6 +1,7 @@
 """The part on SQS: every claim, in order. Called by `make bench`.
 
-ministack serves both SQS and DynamoDB. Requests are counted where they leave the worker; prices are in `tenure.simulation.prices`.
+ministack serves both SQS and DynamoDB. Requests are counted where they leave the worker; prices are in
+`tenure.simulation.prices`.
 """
 
 import os

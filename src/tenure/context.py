@@ -52,8 +52,17 @@ class Link(Protocol):
         """Whether the worker wants to end."""
         ...
 
+    @property
+    def expected_end(self) -> float | None:
+        """When a run like this is usually over, on the monotonic clock. None: nobody can say."""
+        ...
+
     async def touch(self, seconds: float | None) -> None:
         """Renew the lease now; raises `LeaseLost`."""
+        ...
+
+    async def set_size(self, size: float) -> None:
+        """How large the work is, known only now; raises `LeaseLost`."""
         ...
 
     def progress(self, progress: Progress) -> None:
@@ -93,6 +102,11 @@ class _Shared:
     def deadline(self) -> float:
         """When the lease ends unless it is renewed (it is, in the background), on the monotonic clock."""
         return self._link.deadline
+
+    @property
+    def expected_end(self) -> float | None:
+        """When runs like this one are usually over, on the monotonic clock. None: there is nothing to tell by."""
+        return self._link.expected_end
 
     @property
     def lease_lost(self) -> bool:
@@ -152,6 +166,13 @@ class Context(_Shared):
         """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
         await self._link.touch(seconds)
 
+    async def set_size(self, size: float) -> None:
+        """Say how large the work is, where it is known only now, as after a download: others will be judged by it.
+
+        Where nobody renews the lease, it is made as long as work of that size needs.
+        """
+        await self._link.set_size(size)
+
     async def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""
         await self._link.checkpoint(_encode(value))
@@ -193,6 +214,10 @@ class SyncContext(_Shared):
     def touch(self, seconds: float | None = None) -> None:
         """Renew the lease now, for `seconds` if given. Rarely needed: the heartbeat does it."""
         self._wait(self._link.touch(seconds))
+
+    def set_size(self, size: float) -> None:
+        """As `Context.set_size`."""
+        self._wait(self._link.set_size(size))
 
     def checkpoint(self, value: Any) -> None:
         """Keep a value that the next run of this message can start from."""

@@ -17,12 +17,14 @@ from tenure.clock import SYSTEM_CLOCK
 from tenure.context import Context, SyncContext
 from tenure.message import Message, Outgoing, new_id
 from tenure.record import Progress
+from tenure.sizing import checked
 
 
 class DirectLink:
     """Answers a handler that no worker runs; satisfies `tenure.context.Link`."""
 
     deadline = float("inf")
+    expected_end = None
     lease_lost = False
     stopping = False
 
@@ -35,6 +37,10 @@ class DirectLink:
 
     async def touch(self, seconds: float | None) -> None:
         """Nobody lends, so nothing ends."""
+
+    async def set_size(self, size: float) -> None:
+        """Nobody learns; what is no size is refused all the same."""
+        checked(size)
 
     def progress(self, progress: Progress) -> None:
         """Nobody looks."""

@@ -36,6 +36,7 @@ class EventKind(StrEnum):
     FORGOTTEN = "forgotten"
     LOOP_BLOCKED = "loop_blocked"
     DELETIONS = "deletions"
+    FILE_SIZE_DETECTED = "file_size_detected"
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

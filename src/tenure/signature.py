@@ -60,6 +60,11 @@ class Signature:
         _refuse_unreadable(payload, name)
         self._result_encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The payload's keys: the parameters without `ctx`."""
+        return self._names
+
     def body(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> msgspec.Raw:
         """The payload for a call with these arguments; raises `PayloadInvalid` if the handler could not take it."""
         payload = dict(zip(self._positional, arguments, strict=False))

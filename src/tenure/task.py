@@ -21,7 +21,10 @@ from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
 from tenure.retry import RetryPolicy
 from tenure.signature import Signature
+from tenure.sizing import Size, Sizer
 from tenure.timing.policy import LeasePolicy
+from tenure.timing.prior import known_profiles, prior_for
+from tenure.timing.profile import Profile, SizeTable
 
 if TYPE_CHECKING:
     from tenure.handle import Handle, Read, SyncHandle
@@ -51,6 +54,12 @@ class TaskOptions(TypedDict, total=False):
     max_retry_delay: float | timedelta
     #: The crash window; the heartbeat keeps it up however long the work takes.
     lease: float | timedelta
+    #: False: nobody renews the lease. Without `lease` its length is learned from earlier runs.
+    heartbeat: bool
+    #: How large the work of a message is: a parameter's name, or a function of the handler's arguments.
+    size: Size
+    #: How long it takes before anybody has measured it: a name in `PROFILES` or `SIZE_TABLES`, or one of your own.
+    profile: str | Profile | SizeTable
     #: Ends a hung handler. None: never.
     max_hold: float | timedelta | None
     #: Errors that no retry can mend: one class, or a tuple of them.
@@ -71,6 +80,8 @@ class Policy(msgspec.Struct, frozen=True):
     concurrency: int | None = None
     #: Largest result, in bytes of JSON.
     result_limit: int = 1_048_576
+    size: Size | None = None
+    profile: str | Profile | SizeTable | None = None
 
 
 class Home(Protocol):
@@ -110,6 +121,10 @@ class Task(Generic[P, R]):
         self.function = function
         self.signature = Signature(function, name)
         self.runs_in = _runs_in(runs_in, self.signature, name)
+        #: How large its messages are. None: they have no size.
+        self.sizer = None if policy.size is None else Sizer(policy.size, self.signature, name)
+        #: How long it takes before anybody has measured it.
+        self.prior = prior_for(policy.profile, name)
         self.app = app
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
@@ -189,6 +204,10 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
     if concurrency is not None and not is_whole(concurrency, 1):
         msg = f"concurrency={concurrency!r} is not a whole number of at least 1"
         raise BadTask(msg)
+    heartbeat: Any = options.get("heartbeat", True)
+    if not isinstance(heartbeat, bool):
+        msg = f"heartbeat={heartbeat!r} is neither True nor False"
+        raise BadTask(msg)
     attempts = options.get("max_attempts", max_attempts)
     if not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
@@ -209,10 +228,14 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
             lease=LeasePolicy(
                 seconds=seconds(options.get("lease", lease_seconds), "lease", least=0.05),
                 max_hold_seconds=None if hold is None else seconds(hold, "max_hold", least=0.001),
+                heartbeat=heartbeat,
+                is_learned=not heartbeat and "lease" not in options,
             ),
             reject_on=_errors(options.get("reject_on", ())),
             concurrency=concurrency,
             result_limit=result_limit,
+            size=options.get("size"),
+            profile=_profile(options.get("profile")),
         )
     except BadArgument as error:
         msg = str(error).removesuffix("; nothing was sent")
@@ -226,6 +249,16 @@ def _errors(given: Any) -> tuple[type[BaseException], ...]:
         msg = f"reject_on={given!r} is not a tuple of exception classes, such as (ValueError,)"
         raise BadTask(msg)
     return tuple(errors)
+
+
+def _profile(given: Any) -> str | Profile | SizeTable | None:
+    if given is None or isinstance(given, Profile | SizeTable):
+        return given
+    if isinstance(given, str) and given in known_profiles():
+        return given
+    known = ", ".join(known_profiles())
+    msg = f"profile={given!r} is neither a Profile or a SizeTable nor one of those that have a name: {known}"
+    raise BadTask(msg)
 
 
 def _runs_in(wanted: str | None, signature: Signature, name: str) -> RunsIn:

@@ -51,6 +51,8 @@ class Paper:
         self.deadline = 1030.0
         self.lease_lost = False
         self.stopping = False
+        self.expected_end: float | None = 1012.5
+        self.sizes: list[float] = []
         self.said: list[Progress] = []
         self.kept: bytes | None = b"[0]"
         self.touched: list[float | None] = []
@@ -63,6 +65,10 @@ class Paper:
             raise LeaseLost(msg)
         self.touched.append(seconds)
         self.deadline += 15.0
+
+    async def set_size(self, size: float) -> None:
+        self.sizes.append(size)
+        self.deadline += 60.0
 
     def progress(self, progress: Progress) -> None:
         self.said.append(progress)

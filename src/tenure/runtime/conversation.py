@@ -27,6 +27,7 @@ from tenure.runtime.wire import (
     RunCompleted,
     RunDead,
     RunRetried,
+    SizeQuestion,
     Standing,
     Started,
     SubmitQuestion,
@@ -113,7 +114,7 @@ class Conversation:
 
     def _standing(self) -> Standing:
         link = self._link
-        return Standing(deadline=link.deadline, lease_lost=link.lease_lost, stopping=link.stopping)
+        return Standing(link.deadline, link.lease_lost, link.stopping, link.expected_end)
 
     async def _answer(self, question: Question) -> None:
         try:
@@ -132,6 +133,8 @@ class Conversation:
         match question:
             case TouchQuestion(seconds=seconds):
                 await link.touch(seconds)
+            case SizeQuestion(size=size):
+                await link.set_size(cast("float", size))
             case CheckpointQuestion(data=data):
                 await link.checkpoint(data)
             case LoadQuestion():

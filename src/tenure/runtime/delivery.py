@@ -20,8 +20,9 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "checked", "ending", "fence", "finished", "handoffs", "id", "is_routed", "lease", "lease_lost", "left",
-        "message", "queue", "runner", "sealed", "started", "task", "thread", "token", "verdict",
+        "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed", "is_routed", "lease",
+        "lease_lost", "left", "message", "queue", "runner", "sealed", "size", "started", "task", "thread", "token",
+        "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -38,6 +39,13 @@ class Delivery:
         self.task: Task[..., Any] | None = None
         #: Proof of the claim, until it is sealed or released.
         self.token: Token | None = None
+        # learning
+        #: How large the work is, in whatever its task counts. None: nobody knows.
+        self.size: float | None = None
+        #: False: nobody renews its lease while its handler runs.
+        self.is_renewed = True
+        #: When the first beat is due, in seconds from the lease. None: as all others.
+        self.first_beat: float | None = None
         # fetching
         #: The message as it was sent, with its ticket; `message` has its body since.
         self.checked: Message | None = None

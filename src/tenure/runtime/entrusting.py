@@ -20,6 +20,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat, max_hold
 from tenure.runtime.held import Held
 from tenure.runtime.orders import (
+    Begin,
     CheckNow,
     Entry,
     Extended,
@@ -67,14 +68,28 @@ class EntrustedHeartbeat(Heartbeat):
         with self._lock:
             for delivery in deliveries:
                 ends = now + max_hold(delivery) if begun else float("inf")
-                held = Held(delivery, float("inf"), ends)
+                held = Held(delivery, float("inf"), ends)  # renewed, and lost, by the supervisor's word alone
                 number = next(self._count)
                 self._held[delivery], self._numbers[delivery], self._entrusted[number] = held, number, held
                 lease = msgspec.structs.replace(delivery.lease, envelope=b"")
-                entries.append(Entry(number, lease, delivery.token))
+                is_renewed = delivery.is_renewed or not begun
+                entries.append(Entry(number, lease, delivery.token, is_renewed, delivery.first_beat))
             late = any(self._entrusted[entry.number].ends < self._wakes_at for entry in entries)
         if entries:
             self._tether.tell(Hold(entries))
+        if late:
+            self._nudge()
+
+    def begin(self, delivery: Delivery) -> None:
+        """The handler of one that was held waiting starts now."""
+        with self._lock:
+            held, number = self._held.get(delivery), self._numbers.get(delivery)
+            if held is None:
+                return
+            held.ends = self._clock.monotonic() + max_hold(delivery)
+            late = held.ends < self._wakes_at
+        if number is not None and not delivery.is_renewed:
+            self._tether.tell(Begin(number))
         if late:
             self._nudge()
 

@@ -10,7 +10,7 @@ import contextvars
 import functools
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -59,6 +59,8 @@ class Handling:
         self._children = children
         self._solo = solo
         self._fetching = fetching or Fetching(None, None, clock)
+        #: Told of a message whose body came only now, before its handler begins.
+        self.on_fetched: Callable[[Delivery], Awaitable[None]] | None = None
         self._threads = ThreadPoolExecutor(max_workers=slots.total, thread_name_prefix="tenure-handler")
         self._loop = asyncio.get_running_loop()
         #: What the app's lifespan yielded.
@@ -122,6 +124,8 @@ class Handling:
             if verdict is None and message.ticket is not None:
                 verdict = await self._fetching.bring(delivery, message)
                 message = delivery.message or message
+                if verdict is None and self.on_fetched is not None:
+                    await self.on_fetched(delivery)
             verdict = verdict or await self._call(delivery, message, task)
             if isinstance(verdict, Completed) and verdict.handoffs:
                 verdict = await self._fetching.check_in(verdict)

@@ -7,6 +7,9 @@ worker's loop; in virtual time it runs in the one loop there is.
 
 A beat that fails is tried again within the interval. A lease is lost only when the broker says so: while
 the broker is away the work goes on, and the fence decides when it is back.
+
+Of tasks with `heartbeat=False` nobody renews the lease once the handler has begun. It is still kept here: touched once
+on arrival where it was lent for less than the work needs, and lost at its end, whoever says so.
 """
 
 import asyncio
@@ -35,6 +38,8 @@ logger = logging.getLogger("tenure.heartbeat")
 _GATHER = 0.2
 #: A failed beat comes again after this part of its interval.
 _RETRY = 0.25
+#: To ask whether a lease stands that nobody renews; what is left of it, if that is more.
+_LEAST_TOUCH_SECONDS = 1.0
 
 
 #: A lease that is being renewed, and what was asked for it.
@@ -82,10 +87,11 @@ class Heartbeat:
         earliest = float("inf")
         with self._lock:
             for delivery in deliveries:
-                due = _first_due(delivery.lease, now)
                 ends = now + max_hold(delivery) if begun else float("inf")
-                self._held[delivery] = Held(delivery, due, ends)
-                earliest = min(earliest, due, ends)
+                held = self._held[delivery] = Held(delivery, _first_due(delivery, now), ends)
+                if begun and not delivery.is_renewed:
+                    held.stop_renewing(now)
+                earliest = min(earliest, held.due, ends, held.lapses)
             late = earliest < self._wakes_at
         if late:
             self._nudge()
@@ -96,8 +102,11 @@ class Heartbeat:
             held = self._held.get(delivery)
             if held is None:
                 return
-            held.ends = self._clock.monotonic() + max_hold(delivery)
-            late = held.ends < self._wakes_at
+            now = self._clock.monotonic()
+            held.ends = now + max_hold(delivery)
+            if not delivery.is_renewed:
+                held.stop_renewing(now)
+            late = held.wakes_at() < self._wakes_at
         if late:
             self._nudge()
 
@@ -162,13 +171,14 @@ class Heartbeat:
                 async with asyncio.timeout(pause):
                     await self._nudged.wait()
             self._end_overheld()
+            self._end_lapsed()
             await self._beat()
 
     def _next_pause(self) -> float | None:
         with self._lock:
             if self._check_asked:
                 return 0.0
-            self._wakes_at = min((min(h.due, h.ends) for h in self._held.values()), default=float("inf"))
+            self._wakes_at = min((h.wakes_at() for h in self._held.values()), default=float("inf"))
             wakes_at = self._wakes_at
         return None if wakes_at == float("inf") else max(0.0, wakes_at - self._clock.monotonic())
 
@@ -185,6 +195,16 @@ class Heartbeat:
                 held.ends = float("inf")
         for held in over:
             self._on_overheld(held.delivery)
+
+    def _end_lapsed(self) -> None:
+        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's."""
+        now = self._clock.monotonic()
+        with self._lock:
+            over = [(h, h.take_wish()) for h in self._held.values() if h.lapses <= now]
+            for held, _ in over:
+                held.lapses = float("inf")
+        if over:
+            self._lose(over)
 
     async def _beat(self) -> None:
         """Renew everything that is due, in one call."""
@@ -211,7 +231,10 @@ class Heartbeat:
         held = self._held.values()
         if self._check_asked:
             self._check_asked = False
-            return [h for h in held if h.due != float("inf")]
+            for one in held:
+                if not one.is_renewed and one.due == float("inf"):
+                    one.touch = max(_LEAST_TOUCH_SECONDS, one.lease.remaining(now))  # asked, and not renewed by it
+            return [h for h in held if h.due != float("inf") or h.lapses != float("inf")]
         if not any(h.due <= now for h in held):
             return []
         return [h for h in held if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
@@ -258,6 +281,9 @@ class Heartbeat:
     def _extend(self, beat: _Beat, now: float) -> None:
         held, wish = beat
         held.due = now + beat_interval(held.lease.seconds) if not held.waiters else now
+        if not held.is_renewed:
+            held.due = float("inf") if not held.waiters else now
+            held.lapses = held.lease.deadline
         held.extensions += 1
         held.extended += wish.seconds or held.lease.seconds
         held.last_error = None
@@ -271,6 +297,8 @@ class Heartbeat:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
                 held.last_error = str(error)
                 held.due = now + _RETRY * beat_interval(held.lease.seconds)
+                if wish.seconds is not None and not held.is_renewed:
+                    held.touch = max(wish.seconds, held.touch or 0.0)  # nobody will ask for more later
                 for waiter in wish.listening():
                     waiter.set_exception(error)
         self._on_failed(len(missed), str(error))
@@ -301,10 +329,11 @@ def _is_held(answer: Lease | None) -> bool | None:
     return None if answer is None else answer.state is LeaseState.HELD
 
 
-def _first_due(lease: Lease, now: float) -> float:
-    """At a third of the lease; sooner for one that is not new, as after a settle that failed."""
-    interval = beat_interval(lease.seconds)
-    return min(now + interval, lease.deadline - lease.seconds + interval)
+def _first_due(delivery: Delivery, now: float) -> float:
+    """At a third of the lease, or as was learned; sooner for one that is not new, as after a settle that failed."""
+    lease = delivery.lease
+    first = delivery.first_beat or beat_interval(lease.seconds)
+    return min(now + first, lease.deadline - lease.seconds + first)
 
 
 def max_hold(delivery: Delivery) -> float:

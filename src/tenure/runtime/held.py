@@ -14,6 +14,9 @@ from tenure.runtime.delivery import Delivery
 
 Right = TypeVar("Right", Lease, Token)
 
+#: Of the lease that a message needs, the part that need not be touched longer.
+_LONG_ENOUGH = 0.95
+
 
 class BeatStats(msgspec.Struct, frozen=True):
     """What the heartbeat did for one message."""
@@ -49,6 +52,8 @@ class Held:
         "ends",
         "extended",
         "extensions",
+        "is_renewed",
+        "lapses",
         "last_error",
         "lease",
         "touch",
@@ -59,9 +64,13 @@ class Held:
         """Beat first at `due`; `max_hold` ends the run at `ends`."""
         self.delivery = delivery
         self.lease: Lease = delivery.lease
-        #: When the next beat is due. Infinite: the lease is lost, and its settle waits in the outbox.
+        #: When the next beat is due. Infinite: nobody renews it, or it is lost and its settle waits in the outbox.
         self.due = due
         self.ends = ends
+        #: False: its handler has begun, and nobody renews its lease meanwhile.
+        self.is_renewed = True
+        #: When the run is over because its lease is, where nobody renews it.
+        self.lapses = float("inf")
         self.extensions = 0
         self.extended = 0.0
         self.last_error: str | None = None
@@ -74,6 +83,17 @@ class Held:
         wish = Wish(self.touch, self.waiters)
         self.touch, self.waiters = None, []
         return wish
+
+    def wakes_at(self) -> float:
+        """When something must be done about it."""
+        return min(self.due, self.ends, self.lapses)
+
+    def stop_renewing(self, now: float) -> None:
+        """Its handler begins and must be over when its lease is; one touch where it was lent for less than it needs."""
+        self.is_renewed = False
+        self.lapses = self.lease.deadline
+        worth = self.lease.remaining(now) < _LONG_ENOUGH * self.lease.seconds
+        self.due = now if worth else float("inf")
 
     def stats(self) -> BeatStats:
         """What was done for this message so far."""

@@ -23,6 +23,7 @@ from tenure.message import Counters, Message
 from tenure.runtime import strangers
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.learning import Learning
 from tenure.runtime.room import Room
 from tenure.runtime.routing import Routing
 from tenure.runtime.slots import Slots
@@ -76,7 +77,7 @@ class Intake:
     def __init__(  # noqa: PLR0913 - made in one place, by the worker
         self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
         queues: Sequence[str], tasks: Mapping[str, Task[..., Any]], lease_seconds: float, room: Room,
-        routing: Routing | None = None,
+        learning: Learning | None = None, routing: Routing | None = None,
     ) -> None:  # fmt: skip
         """Serve `queues`, for the tasks in `tasks`."""
         self._broker = broker
@@ -92,11 +93,7 @@ class Intake:
         self._open = self._queues
         self._tasks = tasks
         self._seconds = lease_seconds
-        self._by_task = {
-            name: task.policy.lease.seconds
-            for name, task in tasks.items()
-            if task.policy.lease.seconds != lease_seconds
-        }
+        self._learning = learning or Learning(state.journal, tasks, broker.traits, clock, lease_seconds=lease_seconds)
         self._stopping = asyncio.Event()
         self._idle = False
         #: A lease call whose reply was lost, while we do not know what it lent.
@@ -177,7 +174,8 @@ class Intake:
             return await self._look_after(self._unanswered)
         want = min(want, self._broker.traits.batch_limit)
         request_id = os.urandom(8).hex()
-        request = LeaseRequest(self._crew.owner_id, request_id, self._open, want, self._seconds, self._by_task)
+        by_task = self._learning.seconds_by_task()
+        request = LeaseRequest(self._crew.owner_id, request_id, self._open, want, self._seconds, by_task)
         try:
             return await self._broker.lease(request)
         except OwnerRetired:
@@ -230,15 +228,16 @@ class Intake:
             # We lost its lease and got it again, but the first run (a thread perhaps) has not ended.
             reason = Reason("running_here", "an earlier run of it has not ended yet")
             return self._refuse(delivery, Returned(lease.seconds / 3, reason))
-        delivery.task = self._tasks.get(message.task)
-        if delivery.task is None:
+        delivery.task = task = self._tasks.get(message.task)
+        if task is None:
             strange.append((delivery, strangers.unknown(message.task)))
             return False
         if not self._broker.traits.lease_per_message:
             # Lent before anybody could read it: from its first touch on it is held for as long as it should be.
             own = message.overrides.lease_seconds
-            seconds = self._by_task.get(message.task, lease.seconds) if own is None else own
+            seconds = self._learning.seconds_by_task().get(message.task, lease.seconds) if own is None else own
             delivery.lease = msgspec.structs.replace(delivery.lease, seconds=seconds)
+        self._learning.prepare(delivery, task)
         return True
 
     async def _claim(self, deliveries: list[Delivery]) -> list[Delivery]:

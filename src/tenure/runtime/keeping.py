@@ -54,6 +54,8 @@ class Keeping:
         match frame:
             case orders.Hold(entries):
                 self._hold(entries)
+            case orders.Begin(number):
+                self._begin(number)
             case orders.HandOver(question, numbers):
                 self._answer(self._hand_over(question, numbers))
             case orders.TouchNow(question, number, seconds):
@@ -66,9 +68,16 @@ class Keeping:
         for entry in entries:
             delivery = Delivery(entry.lease)
             delivery.token = entry.token
+            delivery.is_renewed, delivery.first_beat = entry.is_renewed, entry.first_beat
             self._entrusted[entry.number], self._numbers[delivery] = delivery, entry.number
             taken.append(delivery)
         self._heartbeat.hold(taken)
+
+    def _begin(self, number: int) -> None:
+        delivery = self._entrusted.get(number)
+        if delivery is not None:
+            delivery.is_renewed = False
+            self._heartbeat.begin(delivery)
 
     async def _hand_over(self, question: int, numbers: list[int]) -> None:
         asked = [self._forget(number) for number in numbers]

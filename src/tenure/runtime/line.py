@@ -33,6 +33,7 @@ from tenure.runtime.wire import (
     ProgressNote,
     Question,
     Refusal,
+    SizeQuestion,
     Standing,
     SubmitQuestion,
     TouchQuestion,
@@ -41,6 +42,7 @@ from tenure.runtime.wire import (
     read,
     to_child,
 )
+from tenure.sizing import checked
 
 #: Of a handler's progress, the newest is told this often.
 PROGRESS_SECONDS = 0.1
@@ -208,6 +210,15 @@ class ParentLink:
     def stopping(self) -> bool:
         """As the parent said last."""
         return self._line.standing.stopping
+
+    @property
+    def expected_end(self) -> float | None:
+        """As the parent said last."""
+        return self._line.standing.expected_end
+
+    async def set_size(self, size: float) -> None:
+        """Tell how large the work is."""
+        await self._answer(lambda number: SizeQuestion(number, checked(size)))
 
     async def touch(self, seconds: float | None) -> None:
         """Renew the lease."""

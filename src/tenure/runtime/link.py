@@ -1,5 +1,7 @@
 """The link between a handler's context and this worker, for handlers in the same process or a child's parent."""
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from tenure import envelope
@@ -8,23 +10,29 @@ from tenure.call import Call, Options
 from tenure.call import seconds as duration
 from tenure.claim_check import ClaimCheck
 from tenure.clock import Clock
-from tenure.errors import BodyTooLarge, LeaseLost
+from tenure.errors import BadArgument, BodyTooLarge, BrokerUnavailable, LeaseLost
 from tenure.message import Message
 from tenure.record import Progress
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.learning import Learning
 from tenure.runtime.progress import ProgressWriter
+from tenure.sizing import checked
 from tenure.state import Records
 
 
 class Desk:
     """What all links of a worker share."""
 
-    __slots__ = ("body_limit", "check", "clock", "heartbeat", "max_lease_seconds", "progress", "records", "stopping")
+    __slots__ = (
+        "body_limit", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
+        "tell_size",
+    )  # fmt: skip
 
     def __init__(
-        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits,
-        check: ClaimCheck | None = None,
+        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits, *,
+        check: ClaimCheck | None = None, learning: Learning | None = None,
+        tell_size: Callable[[Delivery, float], None] = lambda _delivery, _size: None,
     ) -> None:  # fmt: skip
         """Nobody is stopping yet."""
         self.heartbeat = heartbeat
@@ -36,7 +44,18 @@ class Desk:
         #: Where what is larger goes, when the run is over.
         self.check = check if traits.takes_tickets else None
         self.max_lease_seconds = traits.max_lease_seconds
+        self.learning = learning
+        self.tell_size = tell_size
         self.stopping = False
+
+    async def resize(self, delivery: Delivery, size: float) -> None:
+        """The size of what runs is known now: renew for as long as it needs, if it was lent for less."""
+        if self.learning is None:
+            return
+        seconds = self.learning.resize(delivery, size)
+        if seconds is not None and self.clock.monotonic() + seconds > self.heartbeat.deadline(delivery):
+            with contextlib.suppress(BrokerUnavailable):  # tried again; nothing is lost before the lease is over
+                await self.heartbeat.touch_now(delivery, seconds)
 
     def size_of(self, message: Message) -> int:
         """What the broker would have to take, in bytes; of a large body its ticket."""
@@ -70,6 +89,24 @@ class WorkerLink:
     def stopping(self) -> bool:
         """Whether the worker wants to end."""
         return self._desk.stopping
+
+    @property
+    def expected_end(self) -> float | None:
+        """When a run like this is usually over."""
+        delivery, learning = self._delivery, self._desk.learning
+        seconds = None if learning is None else learning.expected(delivery)
+        return None if seconds is None or delivery.started is None else delivery.started + seconds
+
+    async def set_size(self, size: float) -> None:
+        """Learn by this size, and renew the lease now if nobody else does and it is too short for it."""
+        number = checked(size)
+        if number is None:
+            msg = "set_size takes a number of at least 0, not None; nothing was changed"
+            raise BadArgument(msg)
+        try:
+            await self._desk.resize(self._delivery, number)
+        finally:
+            self._desk.tell_size(self._delivery, number)
 
     async def touch(self, seconds: float | None) -> None:
         """Renew now, for as long as the broker lends at most."""

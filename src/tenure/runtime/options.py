@@ -21,3 +21,5 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     journal_keep_seconds: float = 7 * 86_400.0
     #: False: everything in the caller's loop, for virtual time.
     own_thread: bool = True
+    #: False: nothing is learned from how long runs take, and what others learned is not asked for.
+    learning: bool = True

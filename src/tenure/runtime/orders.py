@@ -44,12 +44,21 @@ class Entry(msgspec.Struct, frozen=True):
     number: int
     lease: Lease
     token: Token | None
+    #: False: its handler has begun, and nobody is to renew its lease.
+    is_renewed: bool = True
+    first_beat: float | None = None
 
 
 class Hold(Frame, frozen=True):
     """Keep these leases alive."""
 
     entries: list[Entry]
+
+
+class Begin(Frame, frozen=True):
+    """The handler of one begins that was held waiting; from here on nobody is to renew its lease."""
+
+    number: int
 
 
 class HandOver(Frame, frozen=True):
@@ -112,7 +121,7 @@ class Gone(Frame, frozen=True):
     number: int
 
 
-Keeping = Hold | HandOver | TouchNow | CheckNow
+Keeping = Hold | Begin | HandOver | TouchNow | CheckNow
 FromWard = Arrived | Enlisted | Working | Farewell | Keeping
 News = HandedOver | Touched | Extended | Missed | Gone
 ToWard = Hurry | News

@@ -6,12 +6,14 @@ This is what intake calls its crew and what the jobs beside the path tell (`besi
 the stage that can act on it. Made by `worker.py`, which starts and stops it.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenure.broker import Broker
 from tenure.claim_check import ClaimCheck
 from tenure.clock import Clock
+from tenure.errors import LeaseLost
 from tenure.event import Event, EventKind
 from tenure.foreign import Router
 from tenure.owner import Owner
@@ -24,6 +26,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
 from tenure.runtime.intake import Intake
+from tenure.runtime.learning import Learning
 from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.locating import Locator
 from tenure.runtime.membership import Membership
@@ -42,6 +45,7 @@ from tenure.verdict import Lost, Returned, Verdict
 
 #: Suspects run alone, each in a process of its own; so many such processes at once.
 SOLOS = 4
+_MIB = 1 << 20
 
 
 class Path:
@@ -67,9 +71,15 @@ class Path:
         self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report, claim_check)
         self.fetching = Fetching(claim_check, broker.traits, clock)
         self.progress = ProgressWriter(state.records)
-        self.sampler = Sampler(state.journal)
+        self.learning = learning = Learning(
+            state.journal, tasks, broker.traits, clock, lease_seconds=options.lease_seconds, is_on=options.learning
+        )
+        self.sampler = Sampler(state.journal, learning.observe)
         self.deletions = Deletions(self._tell)
-        self.desk = Desk(heartbeat, state.records, self.progress, clock, broker.traits, claim_check)
+        self.desk = Desk(
+            heartbeat, state.records, self.progress, clock, broker.traits,
+            check=claim_check, learning=learning, tell_size=self._tell_size,
+        )  # fmt: skip
         self.handling = Handling(
             clock, slots, self._room, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self.desk),
@@ -77,10 +87,11 @@ class Path:
             solo=children(locate, most=SOLOS, clock=clock, name="solo", reuse=False),
             fetching=self.fetching,
         )  # fmt: skip
+        self.handling.on_fetched = self._on_fetched
         self.intake = Intake(
             broker, state, clock, slots, self,
             queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, room=self._room,
-            routing=Routing(router, options.sweep.max_attempts),
+            learning=learning, routing=Routing(router, options.sweep.max_attempts),
         )  # fmt: skip
 
     # -- what intake asks --------------------------------------------------------------------------
@@ -178,6 +189,28 @@ class Path:
         if len(told) < len(settled):
             self._bus.counts[EventKind.GIVEN_BACK.value] += len(settled) - len(told)
         self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in told])
+
+    async def _on_fetched(self, delivery: Delivery) -> None:
+        """Its body came from the cloakroom: only now it can be read how large its work is."""
+        sizer = None if delivery.task is None else delivery.task.sizer
+        size = None if sizer is None or delivery.message is None else sizer.size_of(delivery.message.body)
+        if size is not None:
+            with contextlib.suppress(LeaseLost):  # then its run is ended anyway
+                await self.desk.resize(delivery, size)
+
+    def _tell_size(self, delivery: Delivery, size: float) -> None:
+        seconds = self.learning.expected(delivery)
+        task = None if delivery.task is None else delivery.task.name
+        data = {
+            "file_size_bytes": round(size),
+            "file_size_mb": round(size / _MIB, 3),
+            "estimated_processing_seconds": None if seconds is None else round(seconds, 3),
+        }
+        event = Event(
+            EventKind.FILE_SIZE_DETECTED, self._clock.wall(), delivery.queue, task, delivery.id, self.owner_id,
+            delivery.attempt, data=data,
+        )  # fmt: skip
+        self._bus.publish([event])
 
     def _note(self) -> None:
         """For the supervisor, if there is one: what we were at when we died."""

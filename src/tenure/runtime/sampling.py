@@ -2,14 +2,15 @@
 
 A few runs of each task are enough, so most of them cost a look into a dict. What failed by itself is left out; a run
 that was ended from outside counts as one that would have taken longer. Told by `path.py` at the end of the path; kept
-by `Journal.sample`. While the journal is away samples are dropped: there will be others.
+by `Journal.sample`, and told to `learning.py` at once.
+While the journal is away samples are dropped: there will be others.
 """
 
 import asyncio
 import logging
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tenure.errors import BrokerError
 from tenure.runtime.delivery import Delivery
@@ -35,9 +36,10 @@ def hardware_class() -> str:
 class Sampler:
     """The samples of this second, on their way to the journal."""
 
-    def __init__(self, journal: Journal) -> None:
-        """Write to `journal`."""
+    def __init__(self, journal: Journal, observe: Callable[[Sample], None] | None = None) -> None:
+        """Write to `journal`, and tell `observe` at once."""
         self._journal = journal
+        self._observe = observe
         self._hardware = hardware_class()
         self._samples: list[Sample] = []
         #: How many were taken of each task in this second.
@@ -62,8 +64,11 @@ class Sampler:
             return
         self._taken[task] = self._taken.get(task, 0) + 1
         ended = Ended.KILLED if is_killed else Ended.COMPLETED
-        sample = Sample(delivery.queue, task, round(seconds, 6), at, ended, hardware=self._hardware)
+        size = None if delivery.size is None else round(delivery.size)
+        sample = Sample(delivery.queue, task, round(seconds, 6), at, ended, size, self._hardware)
         self._samples.append(sample)
+        if self._observe is not None:
+            self._observe(sample)
         self._wake.set()
 
     async def run(self) -> None:

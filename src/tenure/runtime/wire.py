@@ -45,6 +45,7 @@ class Standing(Frame, frozen=True):
     deadline: float
     lease_lost: bool
     stopping: bool
+    expected_end: float | None = None
 
 
 class Job(Frame, frozen=True):
@@ -119,6 +120,13 @@ class TouchQuestion(Frame, frozen=True):
     seconds: float | None
 
 
+class SizeQuestion(Frame, frozen=True):
+    """Tells how large the work is."""
+
+    number: int
+    size: float | None
+
+
 class CheckpointQuestion(Frame, frozen=True):
     """Asks to keep data for the next run."""
 
@@ -145,7 +153,7 @@ class SubmitQuestion(Frame, frozen=True):
 
 
 ToChild = Hello | Job | Standing | Answer | Refusal
-Question = TouchQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
+Question = TouchQuestion | SizeQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
 Ending = RunCompleted | RunRetried | RunDead
 FromChild = Started | Unloadable | Ending | ProgressNote | Question
 

@@ -185,6 +185,7 @@ class Worker:
             if self.tether is not None:
                 self.tether.enlisted(self.owner)
             await self._tidy_up()
+            await path.learning.open()
             # Before the first lease: a queue that is paused is not touched.
             path.beside.notice(await self._state.board.read())
             await path.beside.start(self._guarded)
@@ -193,7 +194,7 @@ class Worker:
             await let_leave(self._stack, self._hurry, self._options.grace_seconds)
             raise
         helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, path.fetching.run]
-        helpers.append(path.deletions.run)
+        helpers += [path.deletions.run, path.learning.run]
         helpers += [*self._scheduling(), *self._tidying()]
         jobs: list[Job] = [self._bus.run, *helpers, path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]

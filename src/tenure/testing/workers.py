@@ -160,10 +160,11 @@ class Stage:
         self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
         tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
         children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (), has_room: bool = True,
+        learning: bool = True,
     ) -> Actor:  # fmt: skip
         """A worker that leases from now on, for all tasks of the stage or only for `tasks`.
 
-        `has_room=False`: it does not know of the stage's cloakroom.
+        `has_room=False`: it does not know of the stage's cloakroom. `learning=False`: it learns nothing.
         """
         wire = wire or self.wire()
         options = WorkerOptions(
@@ -174,6 +175,7 @@ class Stage:
             grace_seconds=grace,
             sweep=self.harness.sweep_request(),
             own_thread=False,
+            learning=learning,
         )
         worker = self.worker_type(
             wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,

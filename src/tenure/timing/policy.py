@@ -1,7 +1,8 @@
 """The lease policy: how long to ask for, and how often to beat.
 
 With the heartbeat on, the lease is the crash window and nothing else: short means fast recovery, and the
-length of the work does not matter.
+length of the work does not matter. With it off nobody renews: the lease must outlast the work, and is learned
+(`timing/learned.py`) unless somebody said how long.
 """
 
 import msgspec
@@ -16,8 +17,27 @@ class LeasePolicy(msgspec.Struct, frozen=True):
     seconds: float = 30.0
     #: Ends a hung handler. None: never.
     max_hold_seconds: float | None = None
+    #: False: nobody renews the lease while the handler runs.
+    heartbeat: bool = True
+    #: Nobody said how long, and nobody renews.
+    is_learned: bool = False
 
 
 def beat_interval(lease_seconds: float) -> float:
     """Seconds between two touches of a lease of that length."""
     return lease_seconds / BEATS_PER_LEASE
+
+
+#: The part of a lease after which no first beat is left out: what is left is time for four more tries.
+LATEST_FIRST_BEAT = 2.0 / 3.0
+
+
+def first_beat(lease_seconds: float, usual_seconds: float | None) -> float:
+    """When the first beat is due, in seconds from the lease.
+
+    At a third of it, as all others; later, at two thirds, only if 99 of 100 runs (`usual_seconds`) are over by then but
+    not by a third: those would need no beat at all. A run that goes on is renewed all the same, so what is learned can
+    save beats and never cost a lease.
+    """
+    usual, latest = lease_seconds / BEATS_PER_LEASE, lease_seconds * LATEST_FIRST_BEAT
+    return latest if usual_seconds is not None and usual < usual_seconds <= latest else usual

@@ -35,12 +35,14 @@ class Prior(msgspec.Struct, frozen=True):
 NO_PRIOR = Prior()
 
 
-def prior_for(profile: str | Profile | SizeTable | None, task: str) -> Prior | None:
-    """Of what a task says about itself; without a word, by its own name. None: there is no profile of that name."""
+def known_profiles() -> list[str]:
+    """The names that a task may give."""
+    return [*PROFILES, *SIZE_TABLES]
+
+
+def prior_for(profile: str | Profile | SizeTable | None, task: str) -> Prior:
+    """Of what a task says about itself; without a word, the profile of its own name, if there is one."""
     if isinstance(profile, Profile | SizeTable):
         return Prior(profile)
     name = task if profile is None else profile
-    found = PROFILES.get(name) or SIZE_TABLES.get(name)
-    if found is None:
-        return NO_PRIOR if profile is None else None
-    return Prior(found, name)
+    return Prior(PROFILES.get(name) or SIZE_TABLES.get(name), name)

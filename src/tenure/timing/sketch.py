@@ -101,13 +101,6 @@ class Sketch:
                 break
         return _MIDDLE * GAMMA**key
 
-    def weight_above(self, value: float) -> float:
-        """How much was counted above that value, within the sketch's error."""
-        if value < _LEAST:
-            return self.count - self._zeros
-        border = _ceil(_log(value) * _BUCKETS_A_LOG)
-        return sum(weight for key, weight in self._buckets.items() if key > border)
-
     def fade(self, factor: float) -> None:
         """Let everything counted so far count `factor` times as much."""
         self._buckets = {key: weight * factor for key, weight in self._buckets.items()}

@@ -1,0 +1,233 @@
+"""Learning: what this worker knows of how long its tasks take, and what it makes of it.
+
+Its own runs are counted as they end (`sampling.py` tells them), those of other workers are read from the journal: all
+there are of tasks whose lease depends on it before anything is leased, later now and then what is new, of tasks that
+ran here. Runs on other kinds of machines are believed only while there are too few on ours.
+
+With the heartbeat on, the lease stays what it is: learned is when the first beat is due, and when the run will be over.
+With it off (`heartbeat=False`), the lease is learned, unless the task or the message says how long. A broker that can,
+lends for that long; one that cannot, or a size that makes it longer, costs one touch on arrival. A message whose lease
+has ended unseen before gets four times as much each time: else what takes longer than 99 of 100 would never be done.
+
+Everything here runs in the worker's loop. Asked by `intake.py`, `link.py` and `heartbeat.py`'s first beat.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tenure.broker import BrokerTraits
+from tenure.clock import Clock
+from tenure.errors import BrokerError
+from tenure.runtime.delivery import Delivery
+from tenure.runtime.sampling import hardware_class
+from tenure.sample import Ended, Sample
+from tenure.state import Journal
+from tenure.task import Task
+from tenure.timing.learned import Bounds, Choice, Learned
+from tenure.timing.policy import first_beat
+
+logger = logging.getLogger("tenure.learning")
+
+#: How often what others learned is read, of tasks that ran here since.
+READ_SECONDS = 30.0
+#: Runs on our own kind of machine, from which on those of others are not asked.
+OWN_RUNS = 20
+#: So many pairs of queue and task are remembered; the one not asked for the longest is forgotten first.
+MOST_KNOWN = 500
+#: So many times as long for each time that the lease of a message ended unseen.
+LOST_FACTOR = 4.0
+#: Samples of our own that have not come back from the journal, of one task.
+_MOST_MINE = 2_000
+#: The first beat is decided anew after so many seconds.
+_FRESH_SECONDS = 1.0
+
+
+class _Known:
+    """What is known of one task on one queue."""
+
+    __slots__ = ("elsewhere", "first_beat", "here", "looked_at", "mine", "ran", "seq")
+
+    def __init__(self, here: Learned, elsewhere: Learned) -> None:
+        self.here = here
+        #: On other kinds of machines.
+        self.elsewhere = elsewhere
+        #: Of our own samples, those that will come back from the journal: when, and how long.
+        self.mine: set[tuple[float, float]] = set()
+        #: Up to where the journal was read.
+        self.seq = 0
+        #: Whether it ran here since then.
+        self.ran = True
+        self.first_beat: float | None = None
+        self.looked_at = -math.inf
+
+    @property
+    def best(self) -> Learned:
+        """Our own kind of machine, as soon as there is enough of it."""
+        if self.here.count >= OWN_RUNS or not self.elsewhere.count:
+            return self.here
+        return self.elsewhere
+
+
+class Learning:
+    """How long tasks take, for one worker."""
+
+    def __init__(
+        self, journal: Journal, tasks: Mapping[str, Task[..., Any]], traits: BrokerTraits, clock: Clock, *,
+        lease_seconds: float, is_on: bool = True,
+    ) -> None:  # fmt: skip
+        """Nothing is known yet. `is_on=False`: nothing ever will be, and profiles decide."""
+        self._journal = journal
+        self._tasks = tasks
+        self._clock = clock
+        self._is_on = is_on
+        self._default = lease_seconds
+        self._bounds = Bounds(max(1.0, traits.min_lease_seconds), traits.max_lease_seconds)
+        self._hardware = hardware_class()
+        self._known: dict[tuple[str, str], _Known] = {}
+        self._unrenewed = {name: task for name, task in tasks.items() if task.policy.lease.is_learned}
+        self._by_task = {
+            name: task.policy.lease.seconds
+            for name, task in tasks.items()
+            if task.policy.lease.seconds != lease_seconds
+        }
+
+    # -- what is asked for on the path -------------------------------------------------------------
+
+    def seconds_by_task(self) -> dict[str, float]:
+        """The leases to ask for that differ from the usual one. The same object while nothing has changed."""
+        for name, task in self._unrenewed.items():
+            seconds = self._of(task.queue, task).best.choose().seconds
+            if self._by_task.get(name) != seconds:
+                self._by_task = {**self._by_task, name: seconds}
+        return self._by_task
+
+    def prepare(self, delivery: Delivery, task: Task[..., Any]) -> None:
+        """Decide what a message needs: its size, its first beat or its lease. Called for every one."""
+        policy = task.policy.lease
+        if task.sizer is not None and delivery.message is not None and delivery.message.ticket is None:
+            delivery.size = task.sizer.size_of(delivery.message.body)
+        if not policy.heartbeat:
+            delivery.is_renewed = False
+            if policy.is_learned:
+                self._lengthen(delivery, task)
+            return
+        known = self._known.get((delivery.queue, task.name))
+        if known is None:
+            known = self._of(delivery.queue, task)
+        now = self._clock.monotonic()
+        if delivery.size is not None:
+            delivery.first_beat = first_beat(delivery.lease.seconds, known.best.usual(delivery.size))
+        elif now - known.looked_at >= _FRESH_SECONDS:
+            known.looked_at = now
+            known.first_beat = known.best.usual()
+        if delivery.size is None and known.first_beat is not None:
+            delivery.first_beat = first_beat(delivery.lease.seconds, known.first_beat)
+
+    def _lengthen(self, delivery: Delivery, task: Task[..., Any]) -> None:
+        """Ask for as long as it needs. Never for less than it was lent for."""
+        message, lease = delivery.message, delivery.lease
+        if message is None or message.overrides.lease_seconds is not None:
+            return
+        seconds = self._needed(delivery, task)
+        if seconds > lease.seconds:
+            delivery.lease = msgspec.structs.replace(lease, seconds=seconds)
+
+    def _needed(self, delivery: Delivery, task: Task[..., Any]) -> float:
+        seconds = self._of(delivery.queue, task).best.choose(delivery.size).seconds
+        lost = delivery.lease.counters.lost
+        return self._bounds.within(seconds * LOST_FACTOR**lost) if lost else seconds
+
+    def resize(self, delivery: Delivery, size: float) -> float | None:
+        """The size became known while it runs. The lease it needs now, where nobody renews it and nobody said."""
+        delivery.size = size
+        message, task = delivery.message, delivery.task
+        if message is None or task is None or not task.policy.lease.is_learned:
+            return None
+        return None if message.overrides.lease_seconds is not None else self._needed(delivery, task)
+
+    def expected(self, delivery: Delivery) -> float | None:
+        """Seconds that a run of it usually takes. None: nobody can say."""
+        task = delivery.task
+        return None if task is None else self._of(delivery.queue, task).best.predict(delivery.size)
+
+    def choice(self, queue: str, task: Task[..., Any], size: float | None = None) -> Choice:
+        """The lease that would be asked for with the heartbeat off, and why."""
+        return self._of(queue, task).best.choose(size)
+
+    def advised_hold(self, queue: str, task: Task[..., Any]) -> Choice | None:
+        """A `max_hold` that no run so far would have met, and why. None: there are too few runs to say."""
+        return self._of(queue, task).best.hold()
+
+    # -- what is told ------------------------------------------------------------------------------
+
+    def observe(self, sample: Sample) -> None:
+        """A run of our own; it will come back from the journal, and is not counted again then."""
+        task = self._tasks.get(sample.task)
+        if task is None or not self._is_on:
+            return
+        known = self._of(sample.queue, task)
+        known.ran = True
+        known.here.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
+        if len(known.mine) >= _MOST_MINE:  # the journal was away for long, and has not kept them
+            known.mine.clear()
+        known.mine.add((sample.at, sample.seconds))
+
+    def _of(self, queue: str, task: Task[..., Any]) -> _Known:
+        known = self._known.get((queue, task.name))
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            known = self._known[queue, task.name] = _Known(self._new(task), self._new(task))
+        return known
+
+    def _new(self, task: Task[..., Any]) -> Learned:
+        return Learned(prior=task.prior, bounds=self._bounds, default=self._default)
+
+    # -- what others learned -----------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Before the first lease: what must be known for it. A journal that is away is asked later."""
+        for task in self._unrenewed.values():
+            await self._read(task.queue, self._of(task.queue, task), task.name)
+
+    async def run(self) -> None:
+        """Read what is new, of tasks that ran here; the first time, of all."""
+        if not self._is_on:
+            return
+        for task in list(self._tasks.values())[:MOST_KNOWN]:
+            self._of(task.queue, task)
+        while True:
+            for (queue, name), known in list(self._known.items()):
+                if known.ran or name in self._unrenewed:
+                    await self._read(queue, known, name)
+            await asyncio.sleep(READ_SECONDS)
+
+    async def _read(self, queue: str, known: _Known, name: str) -> None:
+        if not self._is_on:
+            return
+        try:
+            stored = await self._journal.samples(queue, name, after=known.seq)
+        except BrokerError as error:
+            logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
+            return
+        known.ran = False
+        now = self._clock.wall()
+        for one in stored:
+            known.seq = max(known.seq, one.seq)
+            self._take(known, one.sample, now)
+
+    def _take(self, known: _Known, sample: Sample, now: float) -> None:
+        if (sample.at, sample.seconds) in known.mine:
+            known.mine.discard((sample.at, sample.seconds))
+            return
+        if not 0.0 <= sample.seconds < math.inf:
+            return
+        learned = known.here if sample.hardware == self._hardware else known.elsewhere
+        learned.observe(
+            sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=min(sample.at, now)
+        )  # fmt: skip

@@ -1,0 +1,80 @@
+"""How large the work of one message is: by a field of its payload, or by a function of the handler's own arguments.
+
+    @app.task(size="bytes")
+    async def transcode(path: str, bytes: int): ...
+
+    @app.task(size=lambda order: len(order["lines"]))
+    async def invoice(order: dict[str, Any]): ...
+
+In whatever the task counts; what is larger should take longer. Asked by `runtime/learning.py` before the handler
+begins, in the worker's event loop: it must not wait. What is known only later is said by `ctx.set_size`.
+"""
+
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tenure.errors import BadArgument, BadTask, PayloadInvalid
+from tenure.signature import Signature
+
+logger = logging.getLogger("tenure.task")
+
+#: As the decorator takes it.
+Size = str | Callable[..., float | None]
+
+
+class Sizer:
+    """Reads the size of messages of one task."""
+
+    __slots__ = ("_decoder", "_field", "_function", "_signature", "_task")
+
+    def __init__(self, size: Size, signature: Signature, task: str) -> None:
+        """Raises `BadTask` where the handler has no such parameter."""
+        self._task = task
+        self._signature = signature
+        self._function: Callable[..., float | None] | None = None
+        self._field = ""
+        given: object = size
+        if isinstance(given, str):
+            if given not in signature.names:
+                names = ", ".join(signature.names) or "none"
+                msg = f"task {task}: size={given!r} is not one of the handler's parameters, which are: {names}"
+                raise BadTask(msg)
+            self._field = given
+            # Only that one field is read; the rest of the payload is passed over.
+            kind = msgspec.defstruct("Sized", [(given, msgspec.Raw, msgspec.Raw(b"null"))])
+            self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
+        elif callable(given):
+            self._function = given
+        else:
+            msg = f"task {task}: size={given!r} is neither a parameter's name nor a function of the handler's arguments"
+            raise BadTask(msg)
+
+    def size_of(self, body: bytes | msgspec.Raw) -> float | None:
+        """How large it is. None: it does not say, or what it says is no size; its handler will run all the same."""
+        try:
+            return checked(self._read(body))
+        except (BadArgument, PayloadInvalid, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        except Exception:
+            logger.exception("the size of a message of %s is not known: its size= function failed", self._task)
+            return None
+
+    def _read(self, body: bytes | msgspec.Raw) -> object:
+        if self._function is None:
+            return msgspec.json.decode(getattr(self._decoder.decode(body), self._field))
+        positional, keywords = self._signature.arguments(body)
+        return self._function(*positional, **keywords)
+
+
+def checked(size: object) -> float | None:
+    """A size as somebody gave it; raises `BadArgument` for what is none. None: not known."""
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size < math.inf:
+        msg = f"size={size!r} is not a number of at least 0; nothing was changed"
+        raise BadArgument(msg)
+    return float(size)

@@ -1,0 +1,162 @@
+"""The evidence on one task: its runs, faded, as a line through their sizes and a sketch of actual ÷ predicted.
+
+A run counts half after `HALF_LIFE_SECONDS`, and half after `HALF_LIFE_RUNS` others. Instead of making old ones smaller,
+new ones weigh more, and once in a long while everything is made smaller at once. What is told is counted many at a
+time, because that takes half as long: on the path of a message, to tell is to append to a list.
+
+Made of `sketch.py` and `fit.py`; `learned.py` draws the conclusions. Pure; `at` is any clock in seconds.
+"""
+
+import math
+
+from tenure.timing.fit import Fit, Line
+from tenure.timing.sketch import GAMMA, Sketch
+
+HALF_LIFE_SECONDS = 3 * 86_400.0
+HALF_LIFE_RUNS = 2_000.0
+#: So many are counted at once.
+TOLD_AT_ONCE = 32
+
+_POWER_A_RUN = 1.0 / HALF_LIFE_RUNS
+_POWER_A_SECOND = 1.0 / HALF_LIFE_SECONDS
+_LARGEST_POWER = 64.0
+_LOG_GAMMA = math.log(GAMMA)
+_LEAST_SECONDS = 1e-9
+#: So many runs with a size are remembered one by one, until the line through them is a good one.
+_FIRST_RUNS = 256
+_ROUNDS = 4
+
+
+class Evidence:
+    """Runs of one task."""
+
+    __slots__ = (
+        "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_unit", "at", "count",
+        "told",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        #: How many were counted, faded or not.
+        self.count = 0
+        #: When the newest one ended.
+        self.at = -math.inf
+        #: Not counted yet: seconds, size, when.
+        self.told: list[tuple[float, float | None, float]] = []
+        self._seconds = Sketch()
+        # Of runs with a size.
+        self._ratios = Sketch()
+        self._fit = Fit()
+        self._line: Line | None = None
+        #: The first ones, as they were: what was measured by a line through two or three is measured again.
+        self._first: list[tuple[float, float, float]] | None = []
+        self._rebuilt_at = 4
+        # The weight of a run is 2 to a power that grows with time and number; `_unit` is the weight of the heaviest.
+        self._origin = 0.0
+        self._power = 0.0
+        self._unit = 1.0
+
+    def take_in(self) -> None:
+        """Count what was told."""
+        told = self.told
+        if not told:
+            return
+        self.told = []
+        newest = max(at for _, _, at in told)
+        if self.count == 0:
+            self._origin = newest
+        self.count += len(told)
+        self.at = max(self.at, newest)
+        if self._power + (newest - self._origin) * _POWER_A_SECOND > _LARGEST_POWER:
+            self._lighten()
+        power, origin = self._power, self._origin
+        weights: list[float] = []
+        seconds: list[float] = []
+        sized: list[tuple[float, float, float]] = []
+        for took, size, at in told:
+            power += _POWER_A_RUN
+            weight = 2.0 ** (power + (at - origin) * _POWER_A_SECOND)
+            weights.append(weight)
+            seconds.append(took)
+            if size is not None:
+                sized.append((size, took, weight))
+        self._power = power
+        self._unit = max(self._unit, *weights)
+        self._seconds.add_all(seconds, weights)
+        if sized:
+            self._take_in_sized(sized)
+
+    def _take_in_sized(self, runs: list[tuple[float, float, float]]) -> None:
+        line = self._line or Line(max(runs[0][1], _LEAST_SECONDS))
+        if self._first is not None:
+            self._first += runs
+            if len(self._first) >= self._rebuilt_at:
+                self._rebuild(self._first, line)
+                return
+        self._count_sized(runs, line)
+        self._redraw(line)
+
+    def _count_sized(self, runs: list[tuple[float, float, float]], line: Line) -> None:
+        fixed, each = line.fixed + _LEAST_SECONDS, line.each
+        ratios = [took / (fixed + each * size) for size, took, _ in runs]
+        self._ratios.add_all(ratios, [weight for _, _, weight in runs])
+        self._fit.add_all(runs, line)
+        self._line = line
+
+    def _rebuild(self, runs: list[tuple[float, float, float]], line: Line) -> None:
+        """Count the first runs again, by a line that is drawn through all of them."""
+        for _ in range(_ROUNDS):  # each weighs by per cent more truly than the one before
+            self._fit = Fit()
+            self._fit.add_all(runs, line)
+            line = self._fit.line() or line
+        self._fit, self._ratios = Fit(), Sketch()
+        self._count_sized(runs, line)
+        self._rebuilt_at *= 2
+        if len(runs) >= _FIRST_RUNS:
+            self._first = None
+
+    def _lighten(self) -> None:
+        """From here on weights begin at 1 again, and what there is weighs as much less."""
+        factor = 2.0 ** -(self._power + (self.at - self._origin) * _POWER_A_SECOND)
+        for part in (self._seconds, self._ratios, self._fit):
+            part.fade(factor)
+        if self._first is not None:
+            self._first = [(size, took, weight * factor) for size, took, weight in self._first]
+        self._origin, self._power, self._unit = self.at, 0.0, 1.0
+
+    @property
+    def runs(self) -> float:
+        """How many there are to rely on: the faded ones count less."""
+        return self._seconds.count / self._unit
+
+    @property
+    def line(self) -> Line | None:
+        """Seconds by size, at a level of its own. None: no run had a size."""
+        return self._line
+
+    @property
+    def mean_size(self) -> float:
+        """About; of runs with a size."""
+        return self._fit.mean_size
+
+    def quantile(self, q: float) -> float | None:
+        """Seconds that a part `q` of all runs stays within."""
+        return self._seconds.quantile(q)
+
+    def ratio(self, q: float) -> float | None:
+        """The same of actual ÷ predicted, for runs with a size."""
+        return self._ratios.quantile(q)
+
+    def _redraw(self, old: Line) -> None:
+        """Draw the line anew, and let the ratios that were measured by the old one mean the same seconds.
+
+        Only its shape matters, so its level is chosen such that all ratios move by whole buckets: no error adds up.
+        """
+        new = self._fit.line()
+        if new is None:
+            return
+        size = self._fit.mean_size
+        steps = round(math.log(old.at(size) / new.at(size)) / _LOG_GAMMA)
+        self._line = new.times(old.at(size) / (new.at(size) * GAMMA**steps))
+        if steps:
+            self._ratios.shift(steps)

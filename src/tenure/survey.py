@@ -9,6 +9,7 @@ Made for `tenure timing` and `tenure scaling`; judged by `timing/advice.py` and 
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -19,7 +20,7 @@ from tenure.finding import Finding
 from tenure.sample import Ended, Sample
 from tenure.settlement import Outcome
 from tenure.state import Journal, Records, State
-from tenure.timing.advice import advise, advise_deletions
+from tenure.timing.advice import advise_deletions
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.scaling import Pace
 
@@ -40,6 +41,11 @@ _COUNTED = {
     EventKind.DUPLICATE: "duplicates",
     EventKind.LEASE_LOST: "overran",
     EventKind.LATE_SETTLE: "overran",
+}
+#: Why it came back says more than that a worker sent it back, by the code of the reason.
+_BY_CODE = {
+    (EventKind.RETRIED, "process_died"): "crashed",
+    (EventKind.GIVEN_BACK, "lease_lapsed"): "expired",
 }
 #: Who returns the messages of the dead; everybody else returns what is overdue.
 _BURIALS = frozenset({"liveness", "supervisor"})
@@ -77,21 +83,20 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool
 
     def findings(self) -> list[Finding]:
-        """Advice on every task, then on what concerns all workers."""
-        found = [one for figures in self.figures for one in advise(figures)]
-        if self.deletions is not None:
-            failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
-            details = ", ".join([*(f"{count:,} {word}" for word, count in sorted(failures.items())),
-                                 f"{self.deletions.resolved:,} gone since"])  # fmt: skip
-            found += advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
-        return found
+        """What concerns all workers together; on each task `advise` has a word."""
+        if self.deletions is None:
+            return []
+        failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
+        told = [f"{count:,} {word}" for word, count in sorted(failures.items())]
+        details = ", ".join([*told, f"{self.deletions.resolved:,} gone since"])
+        return advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
 
 
 async def survey(
     state: State, *, since: float, standings: Mapping[Name, Standing] | None = None,
     sees: Callable[[str], bool] = lambda _: True, most_events: int = MOST_EVENTS,
 ) -> Survey:  # fmt: skip
-    """Look at everything since that wall time. `standings`: the tasks whose policy is known; all of them get figures."""
+    """Look at everything since that wall time. `standings`: tasks whose policy is known; all of them get figures."""
     known = {} if standings is None else standings
     events, is_cut = await newest(state.journal, since, most_events)
     counted = _Counted(sees)
@@ -130,8 +135,9 @@ def _joined(pages: list[list[Event]]) -> list[Event]:
 
 
 async def samples_of(journal: Journal, queue: str, task: str) -> list[Sample]:
-    """Every sample of a task that is kept, oldest first."""
-    return [one.sample for one in await journal.samples(queue, task)]
+    """Every sample of a task that is kept, oldest first; but for what cannot be a duration."""
+    stored = await journal.samples(queue, task)
+    return [one.sample for one in stored if 0.0 <= one.sample.seconds < math.inf]
 
 
 class _Counted:
@@ -167,21 +173,24 @@ class _Counted:
                 self._cancelled.update(event.data.get("ids", ()))
             case EventKind.DELETIONS if event.owner is not None:
                 self._told[event.owner] = event.data
-            case _ if event.kind in _COUNTED and event.queue is not None and event.task is not None:
-                self._add_run(event, (event.queue, event.task))
+            case _ if event.queue is not None and event.task is not None:
+                what = _BY_CODE.get((event.kind, str(event.data.get("code"))), _COUNTED.get(event.kind))
+                if what is not None:
+                    self._add_run(event, (event.queue, event.task), what)
 
-    def _add_run(self, event: Event, name: Name) -> None:
+    def _add_run(self, event: Event, name: Name, what: str) -> None:
         is_seen = self._sees(name[0])
         if event.message_id is not None:
             self._names[event.message_id] = name if is_seen else None
         if not is_seen:
             return
-        what = _COUNTED[event.kind]
+        counts = self._counts.setdefault(name, Counter())
         if what == "overran":
             self._overran.append((event.message_id or "", name))
-            self._counts.setdefault(name, Counter())
         else:
-            self._counts.setdefault(name, Counter())[what] += 1
+            counts[what] += 1
+        if event.data.get("code") == "max_hold":
+            counts["held"] += 1
         if event.kind in (EventKind.COMPLETED, EventKind.DUPLICATE):
             self._deletes[event.owner] += 1
         if event.seconds is not None:
@@ -225,7 +234,7 @@ class _Counted:
         return Figures(
             queue=queue, task=task, standing=standing, durations=Durations.of([one.seconds for one in samples], killed),
             completed=counts["completed"], retried=counts["retried"], dead=counts["dead"],
-            duplicates=counts["duplicates"], overran=counts["overran"],
+            duplicates=counts["duplicates"], overran=counts["overran"], held=counts["held"],
             expired=_or_unknown(counts["expired"], unknown["expired"]),
             crashed=_or_unknown(counts["crashed"], unknown["crashed"]),
         )  # fmt: skip

@@ -12,8 +12,11 @@ import tenure as package
 from tenure.cli.dead import dead
 from tenure.cli.lazy import LazyGroup
 from tenure.cli.root import root
+from tenure.cli.timing import timing
 
 from .conftest import Run
+
+GROUPS: dict[str, LazyGroup] = {"dead": dead, "timing": timing}
 
 
 def test_help_names_every_command_and_the_exit_codes(tenure: Run) -> None:
@@ -24,7 +27,8 @@ def test_help_names_every_command_and_the_exit_codes(tenure: Run) -> None:
 
 
 def test_help_fits_a_narrow_terminal(tenure: Run) -> None:
-    for words in ([], *([name] for name in root._table), *(["dead", name] for name in dead._table)):
+    inner = [[group, name] for group, table in GROUPS.items() for name in table._table]
+    for words in ([], *([name] for name in root._table), *inner):
         widest = max(tenure(*words, "--help").stdout.splitlines(), key=len)
         assert len(widest) <= 80, widest
 
@@ -34,7 +38,7 @@ def test_no_command_at_all_shows_the_help(tenure: Run) -> None:
     assert "redrive" in tenure("dead").stdout
 
 
-@pytest.mark.parametrize("group", [root, dead], ids=["tenure", "dead"])
+@pytest.mark.parametrize("group", [root, *GROUPS.values()], ids=["tenure", *GROUPS])
 def test_the_table_of_commands_says_what_the_commands_say(group: LazyGroup) -> None:
     context = click.Context(group)
     for name, (_, does) in group._table.items():
@@ -44,8 +48,8 @@ def test_the_table_of_commands_says_what_the_commands_say(group: LazyGroup) -> N
 
 
 def test_every_command_has_json(tenure: Run) -> None:
-    commands = [[name] for name in root._table if name != "dead"] + [["dead", name] for name in dead._table]
-    for command in commands:
+    inner = [[group, name] for group, table in GROUPS.items() for name in table._table]
+    for command in [*([name] for name in root._table if name not in GROUPS), *inner]:
         assert "--json" in tenure(*command, "--help").stdout, command
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.finding import Finding, Severity
-from tenure.timing.advice import advise, advise_deletions, advised_hold_seconds
+from tenure.timing.advice import advise, advise_deletions
 from tenure.timing.figures import Durations, Figures, Standing
 
 FIXED = Standing(100.0, is_renewed=False)
@@ -69,6 +69,13 @@ def test_ten_minutes_for_work_of_45_seconds_is_too_long_and_90_seconds_are_not()
     assert _severities(_of(standing=Standing(600.0, is_renewed=False), durations=few)) == {}
 
 
+def test_what_was_learned_is_advised_instead_of_the_formula() -> None:
+    learned = _of(
+        standing=Standing(600.0, is_renewed=False), durations=_took(120.0, q50=45.0), advised_lease_seconds=211.0
+    )
+    assert "to 211 s" in _one("lease_too_long", learned).remedy
+
+
 def test_the_shortest_lease_there_is_is_not_too_long() -> None:
     assert _severities(_of(standing=Standing(30.0, is_renewed=False), durations=_took(0.1))) == {}
 
@@ -81,13 +88,12 @@ def test_a_renewed_lease_may_be_outlived_and_only_its_window_matters() -> None:
     assert _severities(_of(standing=Standing(600.0), durations=_took(3.0, samples=5))) == {"lease_too_long": "info"}
 
 
-def test_a_limit_is_advised_above_every_run_that_was_seen() -> None:
-    took = _took(40.0, longest=1000.0)
-    advised = _one("max_hold_advised", _of(standing=RENEWED, durations=took))
+def test_a_limit_is_advised_far_above_every_run_that_was_seen() -> None:
+    advised = _one("max_hold_advised", _of(standing=RENEWED, durations=_took(40.0, longest=1000.0)))
     assert advised.severity is Severity.INFO
-    assert advised_hold_seconds(took) == 1770.0
-    assert "max_hold=1770" in advised.remedy
-    assert advised_hold_seconds(_took(40.0)) == 120.0, "three times q99"
+    assert "max_hold=3000" in advised.remedy
+    learned = _of(standing=RENEWED, durations=_took(40.0), advised_hold_seconds=777.0)
+    assert "max_hold=777" in _one("max_hold_advised", learned).remedy
     assert _severities(_of(standing=RENEWED, durations=_took(40.0, samples=99))) == {}
 
 
@@ -98,6 +104,13 @@ def test_a_limit_is_advised_above_every_run_that_was_seen() -> None:
 def test_runs_close_to_max_hold_are_told(q99: float, expected: dict[str, str]) -> None:
     standing = Standing(30.0, max_hold_seconds=100.0)
     assert _severities(_of(standing=standing, durations=_took(q99))) == expected
+
+
+def test_runs_that_max_hold_ended_are_told_instead_of_how_close_the_others_came() -> None:
+    standing = Standing(30.0, max_hold_seconds=100.0)
+    figures = _of(standing=standing, durations=_took(95.0, longest=100.0), completed=97, retried=3, held=3)
+    assert _severities(figures) == {"max_hold_reached": "warning", "redelivered_retry": "info"}
+    assert _one("max_hold_reached", figures).remedy.startswith("Raise max_hold to 300 s if they did not hang")
 
 
 # -- what came again --------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ STATE_STYLES = {
 
 #: Below this a table of dead letters, workers or schedules takes two lines for each.
 WIDE = 130
+#: Between two columns, and the least that is left of a name.
+_GAP, _LEAST_NAME = 2, 8
 #: In a pipe, where lines may be of any length.
 _LONGEST_RULE = 100
 
@@ -77,3 +79,15 @@ def count(number: int | None, *, estimated: bool = False) -> str:
 def plural(number: int, noun: str) -> str:
     """`1 message`, `2 messages`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def keep_figures(table: "Table", width: int, names: int = 1) -> None:
+    """Where a terminal is narrow, the first `names` columns give way and no figure is cut."""
+    left = width
+    for column in table.columns[names:]:
+        lines = [line for cell in (column.header, *column.cells) for line in str(cell).splitlines()]
+        column.min_width = max(map(len, lines), default=0)
+        left -= column.min_width + _GAP
+    for column in table.columns[:names]:
+        column.overflow = "ellipsis"
+        column.max_width = max(_LEAST_NAME, left // names - _GAP)

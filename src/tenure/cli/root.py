@@ -24,6 +24,7 @@ _SECTIONS = {
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
         "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
+        "timing": ("tenure.cli.timing:timing", "Show how long tasks take, and how their leases fit."),
         "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
     },
     "Plan": {

@@ -5,7 +5,7 @@ who is there now.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,9 +14,8 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.naming import check_known, full_name
-from tenure.cli.output import console, count, plain_table, say_json
+from tenure.cli.output import console, count, keep_figures, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
-from tenure.errors import BadArgument
 from tenure.message import MessageState
 from tenure.owner import Owner
 from tenure.survey import survey
@@ -59,6 +58,7 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--queue", "-q", help="Of this queue only.")
 @click.option(
     "--target-age",
+    "target_age_seconds",
     type=Duration(0.1),
     default="60s",
     show_default=True,
@@ -71,6 +71,7 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option(
     "--cooldown",
+    "cooldown_seconds",
     type=DURATION,
     default="5m",
     show_default=True,
@@ -79,42 +80,39 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--since", type=Duration(1.0), default="24h", show_default=True, help="By the runs of so long.")
 @json_option
 def scaling(
-    target: str | None, queue: str | None, target_age: float, minimum: int, maximum: int | None,
-    slots: int | None, cooldown: float, since: float, *, as_json: bool,
-) -> None:  # fmt: skip
+    target: str | None, queue: str | None, slots: int | None, since: float, *, as_json: bool, **wanted: Any
+) -> None:
     """Show how many workers each queue needs, and why.
 
     What waits, what is due soon and what runs all count; never fewer are advised than what runs keeps busy. "ready
     only" is what looking at the waiting ones alone would say, as many autoscalers do: in red where it would stop
     workers that run something. A dash means that it cannot be known.
     """
-    if maximum is not None and maximum < minimum:
-        raise BadArgument(f"--max {maximum} is below --min {minimum}")
+    rules = ScalingRules(**wanted)
     app = find(target)
 
-    def rules(found: int) -> ScalingRules:
-        return ScalingRules(
-            target_age_seconds=target_age, slots=slots or found, minimum=minimum, maximum=maximum,
-            cooldown_seconds=cooldown,
-        )  # fmt: skip
-
-    async def look(app: Tenure) -> list[Needed]:
-        pace = (await survey(app.state, since=app.clock.wall() - since, sees=app.sees)).pace
-        alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
-        return [
-            await _needed(app, depth, pace.get(depth.queue), alive, rules(_slots(depth.queue, alive, app)))
-            for depth in await _depths(app, queue, alive)
-        ]
-
-    rows = run(app, look)
+    rows = run(app, lambda app: needs(app, rules, queue=queue, slots=slots, since_seconds=since))
     if as_json:
-        say_json({"target_age_seconds": target_age, "queues": rows})
+        say_json({"target_age_seconds": rules.target_age_seconds, "queues": rows})
         return
     out = console()
     if not rows:
         out.print("No queue holds a message, and no worker serves one.")
         return
     tell(out, rows)
+
+
+async def needs(
+    app: Tenure, rules: ScalingRules, *, queue: str | None, slots: int | None, since_seconds: float
+) -> list[Needed]:
+    """What each queue needs; with `slots` None, each worker counts for as many as the workers of that queue have."""
+    pace = (await survey(app.state, since=app.clock.wall() - since_seconds, sees=app.sees)).pace
+    alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
+    found = []
+    for depth in await _depths(app, queue, alive):
+        own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))
+        found.append(await _needed(app, depth, pace.get(depth.queue), alive, own))
+    return found
 
 
 async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
@@ -172,7 +170,7 @@ async def _due(app: Tenure, depth: Depth, within: float) -> int | None:
 
 def tell(out: "Console", rows: Sequence[Needed]) -> None:
     """The table, and below it why."""
-    out.print(table(rows))
+    out.print(table(rows, out.width))
     for row in rows:
         out.print(f"{row.queue}: {row.why}.", markup=False, style="dim", soft_wrap=not out.is_terminal)
         if row.interrupted:
@@ -183,12 +181,11 @@ def tell(out: "Console", rows: Sequence[Needed]) -> None:
             )  # fmt: skip
 
 
-def table(rows: Sequence[Needed]) -> "RenderableType":
+def table(rows: Sequence[Needed], width: int) -> "RenderableType":
     """One row a queue."""
     from rich.text import Text
 
     shown = plain_table("queue", *_FIGURES, "ready only", right=(*_FIGURES, "ready only"))
-    shown.columns[0].overflow = "ellipsis"
     for row in rows:
         about = row.estimated
         shown.add_row(
@@ -197,4 +194,5 @@ def table(rows: Sequence[Needed]) -> "RenderableType":
             Text(count(row.desired), style="bold"),
             Text(count(row.visible_only), style="red" if row.interrupted else ""),
         )  # fmt: skip
+    keep_figures(shown, width)
     return shown

@@ -9,12 +9,15 @@ The thresholds are the goals: no duplicates (0 %), deletes that work (99 %), at 
 promises. Pure. The figures come from `survey.py`; shown by `tenure timing`.
 """
 
+import math
 from collections.abc import Iterator
 
 from tenure.finding import Finding, Severity
 from tenure.timing.figures import Durations, Figures, Standing, rate
+from tenure.timing.learned import ENOUGH_RUNS, HOLD_FACTOR
 from tenure.timing.margin import lease_seconds_for
-from tenure.timing.wording import counted, percent, spoken
+from tenure.timing.why import duration
+from tenure.timing.wording import counted, percent
 
 #: Of a lease that nobody renews, or of `max_hold`: the part that q99 uses.
 USE_HIGH, USE_CRITICAL = 0.8, 0.9
@@ -30,11 +33,6 @@ DELETIONS_WARNING, DELETIONS_CRITICAL = 0.01, 0.02
 #: Of all deliveries, those that came back because a lease ended or a worker died: any, and so many.
 RETURNS_CRITICAL = 0.05
 RETRIES_INFO, RETRIES_WARNING = 0.01, 0.1
-#: From so many runs on a limit, or a shorter lease, can be advised.
-ENOUGH_RUNS = 100
-#: A limit is for hung handlers: at least so many times what all but one run in a hundred take.
-_HOLD_TIMES = 3.0
-
 _DUST = 1e-9
 
 
@@ -69,11 +67,6 @@ def subject(figures: Figures) -> str:
     return f"{figures.task} on {figures.queue}"
 
 
-def advised_hold_seconds(durations: Durations) -> float:
-    """A `max_hold` that ends what hangs and no run that was seen: above the longest, and far above q99."""
-    return lease_seconds_for(max(durations.longest, _HOLD_TIMES / 1.75 * durations.q99))
-
-
 # -- the lease --------------------------------------------------------------------------------------
 
 
@@ -84,38 +77,49 @@ def _lease(figures: Figures) -> Iterator[Finding]:
     about, lease = subject(figures), standing.lease_seconds
     if use is None:
         if lease >= LONG_WINDOW_SECONDS:
-            evidence = f"the lease is renewed, and {spoken(lease)} long: a frozen worker keeps a message for that time"
+            evidence = (
+                f"the lease is renewed, and {duration(lease)} long: a frozen worker keeps a message for that time"
+            )
             remedy = "Lower the lease to 30 s: the heartbeat keeps it up, however long the work takes."
             yield Finding("lease_too_long", Severity.INFO, about, evidence, remedy)
         return
-    advised = _longer(standing, durations)
     if use >= USE_HIGH - _DUST:
         is_critical = use >= USE_CRITICAL - _DUST
         id, severity = (
             ("lease_use_critical", Severity.CRITICAL) if is_critical else ("lease_use_high", Severity.WARNING)
         )
-        evidence = f"q99 {spoken(durations.q99)} of {_runs(durations)} is {percent(use)} of a lease of {spoken(lease)}"
-        remedy = (
-            f"Raise the lease to {spoken(advised)}, or switch the heartbeat on."
-            if advised > lease
-            else f"Switch the heartbeat on: {spoken(lease)} is the longest lease that this broker gives."
+        evidence = (
+            f"q99 {duration(durations.q99)} of {_runs(durations)} is {percent(use)} of a lease of {duration(lease)}"
         )
-        yield Finding(id, severity, about, evidence, remedy)
-    shorter = lease_seconds_for(durations.q99)
+        yield Finding(id, severity, about, evidence, _raise(figures, standing, durations))
+    shorter = _formula(figures, durations)
     if durations.q50 / lease < USE_LOW and shorter <= lease / 2 and durations.samples >= ENOUGH_RUNS:
         evidence = (
-            f"a typical run takes {spoken(durations.q50)}, {percent(durations.q50 / lease)} of a lease of "
-            f"{spoken(lease)} that nobody renews: a crashed worker's message waits for all of it"
+            f"a typical run takes {duration(durations.q50)}, {percent(durations.q50 / lease)} of a lease of "
+            f"{duration(lease)} that nobody renews: a crashed worker's message waits for all of it"
         )
         yield Finding("lease_too_long", Severity.WARNING, about, evidence,
-                      f"Lower the lease to {spoken(shorter)}, or switch the heartbeat on.")  # fmt: skip
+                      f"Lower the lease to {duration(shorter)}, or switch the heartbeat on.")  # fmt: skip
 
 
-def _longer(standing: Standing, durations: Durations) -> float:
-    """Half as much again; where that would be used too far as well, what the formula makes of q99."""
+def _raise(figures: Figures, standing: Standing, durations: Durations | None) -> str:
+    """What to do about a lease that is too short: half as much again, or what the formula makes of q99."""
+    if standing.is_learned:
+        return "Switch the heartbeat on, or tell the task's size=: the lease is learned, and follows by itself."
+    if durations is None:
+        return "Raise the lease, or switch the heartbeat on."
     longer = _LONGER * standing.lease_seconds
-    enough = longer if durations.q99 < USE_HIGH * longer else lease_seconds_for(durations.q99)
-    return min(enough, standing.ceiling_seconds)
+    enough = longer if durations.q99 < USE_HIGH * longer else _formula(figures, durations)
+    advised = min(enough, standing.ceiling_seconds)
+    if advised > standing.lease_seconds:
+        return f"Raise the lease to {duration(advised)}, or switch the heartbeat on."
+    return f"Switch the heartbeat on: {duration(standing.lease_seconds)} is the longest lease that this broker gives."
+
+
+def _formula(figures: Figures, durations: Durations) -> float:
+    """The lease that was learned; where there is none, q99 × 1.75 in steps of 30 s."""
+    learned = figures.advised_lease_seconds
+    return lease_seconds_for(durations.q99) if learned is None else learned
 
 
 def _hold(figures: Figures) -> Iterator[Finding]:
@@ -123,21 +127,27 @@ def _hold(figures: Figures) -> Iterator[Finding]:
     standing, durations = figures.standing, figures.durations
     if standing is None or durations is None or not standing.is_renewed:
         return
-    about, advised = subject(figures), advised_hold_seconds(durations)
-    seen = f"q99 {spoken(durations.q99)}, longest {spoken(durations.longest)} of {_runs(durations)}"
+    about, advised = subject(figures), figures.advised_hold_seconds
+    if advised is None:
+        advised = float(math.ceil(HOLD_FACTOR * durations.longest))
+    seen = f"q99 {duration(durations.q99)}, longest {duration(durations.longest)} of {_runs(durations)}"
     if standing.max_hold_seconds is None:
         if durations.samples >= ENOUGH_RUNS:
             evidence = f"a hung handler is never ended: there is no max_hold; {seen}"
             remedy = f"Set max_hold={advised:g} if a run of that length can only be a hung one."
             yield Finding("max_hold_advised", Severity.INFO, about, evidence, remedy)
         return
+    if figures.held:
+        evidence = f"{figures.held:,} runs were ended by max_hold {duration(standing.max_hold_seconds)}; {seen}"
+        remedy = f"Raise max_hold to {duration(advised)} if they did not hang; else look where they do."
+        yield Finding("max_hold_reached", Severity.WARNING, about, evidence, remedy)
+        return
     use = durations.q99 / standing.max_hold_seconds
     if use >= USE_HIGH - _DUST:
         is_critical = use >= USE_CRITICAL - _DUST
-        evidence = f"{seen}; runs are ended at max_hold {spoken(standing.max_hold_seconds)} ({percent(use)} at q99)"
-        remedy = (
-            f"Raise max_hold to {spoken(max(advised, _LONGER * standing.max_hold_seconds))}, or make the work shorter."
-        )
+        evidence = f"{seen}; runs are ended at max_hold {duration(standing.max_hold_seconds)} ({percent(use)} at q99)"
+        longer = max(advised, _LONGER * standing.max_hold_seconds)
+        remedy = f"Raise max_hold to {duration(longer)}, or make the work shorter."
         yield Finding(
             "max_hold_use_critical" if is_critical else "max_hold_use_high",
             Severity.CRITICAL if is_critical else Severity.WARNING, about, evidence, remedy,
@@ -175,8 +185,7 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
     if standing is None:
         remedy = "Look whether the lease is renewed: if it is not, raise it; if it is, look for frozen workers."
     elif not standing.is_renewed:
-        to = f" to {spoken(_longer(standing, durations))}" if durations is not None else ""
-        remedy = f"Raise the lease{to}, or switch the heartbeat on."
+        remedy = _raise(figures, standing, durations)
     else:
         remedy = (
             "Look for loop_blocked and heartbeat_failed events of that time; "

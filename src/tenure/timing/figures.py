@@ -47,6 +47,8 @@ class Standing(msgspec.Struct, frozen=True):
     lease_seconds: float
     #: Whether the heartbeat renews the lease. Then the lease is the crash window, however long the work takes.
     is_renewed: bool = True
+    #: Nobody renews it, and nobody said how long: it follows what was measured.
+    is_learned: bool = False
     #: Ends a hung handler. None: never.
     max_hold_seconds: float | None = None
     #: The longest lease that the broker gives.
@@ -64,6 +66,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     completed: int = 0
     #: Attempts that failed and come back.
     retried: int = 0
+    #: Of them, those that `max_hold` ended.
+    held: int = 0
     dead: int = 0
     #: Known as done when they came again, and only deleted.
     duplicates: int = 0
@@ -73,6 +77,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     crashed: int | None = 0
     #: Runs that ended after their lease was gone; somebody else may have run the message meanwhile.
     overran: int = 0
+    #: What was learned: the lease for a run that nobody renews, and a `max_hold`. None: the formula must do.
+    advised_lease_seconds: float | None = None
+    advised_hold_seconds: float | None = None
     #: Deletes of finished messages, and those that did not work.
     deletes: int | None = None
     deletes_failed: int | None = None

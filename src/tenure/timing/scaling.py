@@ -18,7 +18,8 @@ import math
 import msgspec
 
 from tenure.errors import BadArgument
-from tenure.timing.wording import counted, spoken
+from tenure.timing.why import duration
+from tenure.timing.wording import counted
 
 #: Of a division: 90 / 30 is 3, whatever floats make of it.
 _DUST = 1e-9
@@ -144,8 +145,8 @@ def _for_backlog(waiting: int, running: int, pace: Pace | None, rules: ScalingRu
     if pace is None:
         return max(1, _workers(running, rules)), f"{what}; no run was measured yet, and one worker finds out"
     slots = slots_needed(waiting, running, pace, rules.target_age_seconds)
-    sums = f"{what} × {spoken(pace.mean_seconds)} (q99 {spoken(pace.tail_seconds)}, {pace.runs:,} runs)"
-    goal = f"within {spoken(rules.target_age_seconds)}"
+    sums = f"{what} × {duration(pace.mean_seconds)} (q99 {duration(pace.tail_seconds)}, {pace.runs:,} runs)"
+    goal = f"within {duration(rules.target_age_seconds)}"
     return _workers(slots, rules), f"{sums} {goal} need {counted(slots, 'slot')}, {rules.slots} a worker"
 
 
@@ -166,5 +167,5 @@ def _cooled(wanted: int, why: str, rules: ScalingRules, current: int | None, sin
     kept = min(wanted if current is None else current, math.inf if rules.maximum is None else rules.maximum)
     if kept <= wanted or since_added_seconds >= rules.cooldown_seconds:
         return Scale(wanted, why)
-    left = spoken(rules.cooldown_seconds - since_added_seconds)
+    left = duration(rules.cooldown_seconds - since_added_seconds)
     return Scale(int(kept), f"{why}; {wanted} would do, but the cooldown goes on for {left}")

@@ -1,11 +1,4 @@
-"""Seconds, rates and counts in the words in which advice and reasons are told. Pure."""
-
-
-def spoken(seconds: float) -> str:
-    """A number of seconds for people, who compare it with a setting."""
-    if seconds >= 10:  # noqa: PLR2004 - below ten a tenth matters
-        return f"{seconds:,.0f} s"
-    return f"{seconds:.3g} s"
+"""Rates and counts in the words in which advice is told; seconds are told by `why.py`. Pure."""
 
 
 def percent(part: float) -> str:

@@ -1,0 +1,215 @@
+"""`tenure timing list`, or `tenure timing` for short: one row for each queue and task, and the findings below."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from tenure.app import Tenure
+from tenure.cli.duration import Duration, exact, spoken, stated
+from tenure.cli.naming import check_known, full_name
+from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
+from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.timing.looking import Look, Row, look
+from tenure.finding import Finding, Severity
+from tenure.timing.figures import Standing
+from tenure.timing.wording import percent
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+#: From so many columns on every figure has a column of its own.
+_WIDE = 118
+_STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_COLUMNS = ("runs", "typical", "q95", "q99", "lease", "use", "if fixed", "1st beat", "max_hold", "r/e/c")
+#: Of findings alike that matter little, so many are told one by one.
+_FEW = 3
+_EXPLAINED = "if fixed: the lease without a heartbeat; max_hold: advised; r/e/c: came again by retry, expiry, crash"
+
+
+@click.command("list", short_help="Show how long tasks take, how leases fit, and what to do.")
+@target_argument
+@click.option("--queue", "-q", help="Of this queue only.")
+@click.option("--since", type=Duration(1.0), default="24h", show_default=True, help="By the events of so long.")
+@json_option
+def list_(target: str | None, queue: str | None, since: float, *, as_json: bool) -> None:
+    """Show how long tasks take, how leases fit, and what to do.
+
+    For each queue and task: completed runs, what they took (half of them, 95 and 99 of 100), the lease, the part of it
+    that is used, the lease that would do without a heartbeat, when a run is first renewed, the max_hold that is
+    advised, and how often messages came again: by a retry, because a lease ended (expiry), or because a worker died
+    (crash). A dash means that it cannot be known; with a URL the policy is not.
+    """
+    app = find(target)
+    seen = run(app, lambda app: _look(app, since, queue))
+    if as_json:
+        say_json(document(seen))
+    else:
+        tell(console(), seen, since)
+
+
+async def _look(app: Tenure, since: float, queue: str | None) -> Look:
+    name = None if queue is None else full_name(app, queue)
+    if name is not None:
+        await check_known(app, [name])
+    return await look(app, since_seconds=since, queue=name)
+
+
+# -- for programs ----------------------------------------------------------------------------------
+
+
+def document(seen: Look) -> dict[str, Any]:
+    """For `--json`. Seconds everywhere, rates from 0 to 1; null is "cannot be known"."""
+    survey, deletions = seen.survey, seen.survey.deletions
+    return {
+        "since": survey.since,
+        "events": survey.events,
+        "cut": survey.is_cut,
+        "tasks": [_task(row) for row in seen.rows],
+        "deletions": None if deletions is None else {
+            "total": deletions.total, "failed": deletions.failed, "outcomes": deletions.outcomes,
+            "resolved": deletions.resolved,
+        },
+        "unknown": {"expiry": survey.unknown_expired, "crash": survey.unknown_crashed},
+        "findings": seen.findings,
+    }  # fmt: skip
+
+
+def _task(row: Row) -> dict[str, Any]:
+    figures, standing = row.figures, row.figures.standing
+    return {
+        "queue": figures.queue,
+        "task": figures.task,
+        "durations": figures.durations,
+        "lease_seconds": None if standing is None else standing.lease_seconds,
+        "renewed": None if standing is None else standing.is_renewed,
+        "learned": None if standing is None else standing.is_learned,
+        "max_hold_seconds": None if standing is None else standing.max_hold_seconds,
+        "use": figures.lease_use,
+        "forecast": {key: value for key, value in msgspec.to_builtins(row.forecast).items() if key != "steps"},
+        "first_beat_seconds": row.first_beat_seconds,
+        "completed": figures.completed,
+        "dead": figures.dead,
+        "duplicates": figures.duplicates,
+        "duplicate_rate": figures.duplicate_rate,
+        "overran": figures.overran,
+        "redelivered": {"retry": figures.retried, "expiry": figures.expired, "crash": figures.crashed},
+    }
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def tell(out: "Console", seen: Look, since_seconds: float) -> None:
+    """The table, what could not be known, and the findings."""
+    if not seen.rows:
+        out.print(f"No task has run here in the last {spoken(since_seconds)}.")
+        return
+    out.print(table(seen.rows, out.width))
+    out.print(_EXPLAINED, style="dim", markup=False)
+    survey = seen.survey
+    if survey.is_cut:
+        out.print(f"[dim]The newest {plural(survey.events, 'event')} of the last {spoken(since_seconds)}.[/]")
+    unknown = survey.unknown_expired + survey.unknown_crashed
+    if unknown:
+        out.print(f"[dim]{plural(unknown, 'message')} came back of which nobody knows the task any more.[/]")
+    if all(row.figures.standing is None for row in seen.rows):
+        out.print("[dim]The policy is not known from a URL: name the app (jobs:app) to compare it.[/]")
+    loud = [one for one in seen.findings if one.severity is not Severity.INFO]
+    for finding in [*loud, *_gathered([one for one in seen.findings if one.severity is Severity.INFO])]:
+        out.print()
+        out.print(told(finding))
+
+
+def _gathered(findings: Sequence[Finding]) -> list[Finding]:
+    """What matters little and is true of many tasks is told once; `--json` has all of it."""
+    by_id: dict[str, list[Finding]] = {}
+    for one in findings:
+        by_id.setdefault(one.id, []).append(one)
+    shown = []
+    for alike in by_id.values():
+        if len(alike) <= _FEW:
+            shown += alike
+            continue
+        first = alike[0]
+        subjects = ", ".join(one.subject for one in alike[:_FEW])
+        about = f"{subjects} and {len(alike) - _FEW} more"
+        shown.append(msgspec.structs.replace(first, subject=about, evidence=f"{first.subject}: {first.evidence}"))
+    return shown
+
+
+def told(finding: Finding) -> "RenderableType":
+    """One finding: how much it matters, what it is about, the evidence, what to do."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, min_width=len(Severity.CRITICAL))
+    grid.add_column()
+    head = Text.assemble((finding.id, "bold"), f"  {finding.subject}")
+    grid.add_row(Text(finding.severity, style=_STYLES[finding.severity]), head)
+    grid.add_row("", Text(finding.evidence))
+    grid.add_row("", Text(f"→ {finding.remedy}", style="dim" if finding.severity is Severity.INFO else ""))
+    return grid
+
+
+def table(rows: Sequence[Row], width: int) -> "Table":
+    """One row a task; where the terminal is narrow, on two lines."""
+    return _wide(rows, width) if width >= _WIDE else _narrow(rows, width)
+
+
+def _wide(rows: Sequence[Row], width: int) -> "Table":
+    shown = plain_table("task", "queue", *_COLUMNS, right=_COLUMNS)
+    for row in rows:
+        figures, took = row.figures, row.figures.durations
+        shown.add_row(
+            figures.task, figures.queue, count(figures.completed),
+            *("–" if took is None else exact(seconds) for seconds in _quantiles(row)),
+            _lease(figures.standing), _use(row), stated(row.forecast.lease_seconds),
+            _stated(row.first_beat_seconds), _stated(row.figures.advised_hold_seconds), _again(row),
+        )  # fmt: skip
+    keep_figures(shown, width, names=2)
+    return shown
+
+
+def _narrow(rows: Sequence[Row], width: int) -> "Table":
+    right = ("runs", "typical\nq99", "lease\nuse", "if fixed\nmax_hold", "1st beat\nr/e/c")
+    shown = plain_table("task\nqueue", *right, right=right)
+    for row in rows:
+        figures, (q50, _, q99) = row.figures, _quantiles(row)
+        shown.add_row(
+            f"{figures.task}\n{figures.queue}", count(figures.completed), f"{exact(q50)}\n{exact(q99)}",
+            f"{_lease(figures.standing)}\n{_use(row)}",
+            f"{stated(row.forecast.lease_seconds)}\n{_stated(row.figures.advised_hold_seconds)}",
+            f"{_stated(row.first_beat_seconds)}\n{_again(row)}",
+        )  # fmt: skip
+    keep_figures(shown, width)
+    return shown
+
+
+def _quantiles(row: Row) -> tuple[float | None, float | None, float | None]:
+    took = row.figures.durations
+    return (None, None, None) if took is None else (took.q50, took.q95, took.q99)
+
+
+def _lease(standing: Standing | None) -> str:
+    return "–" if standing is None else stated(standing.lease_seconds)
+
+
+def _use(row: Row) -> str:
+    """Of a lease that somebody renews the use tells nothing."""
+    standing, use = row.figures.standing, row.figures.lease_use
+    if standing is not None and standing.is_renewed:
+        return "renewed"
+    return "–" if use is None else percent(use)
+
+
+def _stated(seconds: float | None) -> str:
+    return "–" if seconds is None else stated(seconds)
+
+
+def _again(row: Row) -> str:
+    figures = row.figures
+    return f"{figures.retried}/{count(figures.expired)}/{count(figures.crashed)}"

@@ -37,13 +37,17 @@ class Book:
         #: Renewals of its lease.
         self.beats = [0] * count
         self.left = count
+        #: When the last of them left.
         self.ended_at = 0.0
-        self.all_gone = asyncio.Event()
+        self._at_work = 0
+        #: Nothing is left, and no handler of what is gone goes on.
+        self.is_over = asyncio.Event()
 
     def begin(self, index: int, now: float) -> None:
         """A handler of it starts."""
         self.begun[index] += 1
         self._running[index] += 1
+        self._at_work += 1
         if self._running[index] > 1:
             self.overlapped[index] = 1
         crashed_at = self._crashed_at.pop(index, None)
@@ -65,12 +69,17 @@ class Book:
 
     def _end(self, index: int, began: float, now: float) -> None:
         self._running[index] -= 1
+        self._at_work -= 1
         self.worked[index] += now - began
+        self._look()
 
     def leave(self, index: int, now: float, *, given_up: bool = False) -> None:
         """It is out of the queue for good."""
         self.given_up[index] = given_up
         self.left -= 1
         self.ended_at = now
-        if not self.left:
-            self.all_gone.set()
+        self._look()
+
+    def _look(self) -> None:
+        if not self.left and not self._at_work:
+            self.is_over.set()

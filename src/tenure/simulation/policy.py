@@ -1,10 +1,11 @@
 """The policies that can be compared: what runs in each column of the table.
 
     fixed:600       a loop of one's own: receive with a fixed timeout, run, delete and hope. The real worker without
-                    ledger and heartbeat; a delete that fails is not tried again, and one by a receipt that is no longer
-                    the newest does nothing
+                    ledger and heartbeat, which is not told when its leases end; a delete that fails is not tried
+                    again, and one by a receipt that is no longer the newest does nothing
     heartbeat:30    Tenure as it is: a short lease that is renewed while the handler runs; claim, seal, retried delete
-    learned         Tenure with the heartbeat off: nobody renews, and the lease follows the measured runs
+    learned         Tenure with the heartbeat off: nobody renews, the lease follows the measured runs, and a run that
+                    outlives it is ended
     lease:600       Tenure with the heartbeat off and a lease that somebody chose
 
 Read by `running.py`.
@@ -27,7 +28,8 @@ class Kind(StrEnum):
     LEASE = "lease"
 
 
-_USUAL_LEASE = 30.0
+#: Where nobody says how long.
+USUAL_LEASE = 30.0
 
 
 class SimulatedPolicy(msgspec.Struct, frozen=True):
@@ -66,7 +68,7 @@ def policy_of(text: str) -> SimulatedPolicy:
         raise BadArgument(msg)
     if kind is Kind.LEARNED:
         return SimulatedPolicy(kind, None)
-    return SimulatedPolicy(kind, _seconds(number, text) if number else _USUAL_LEASE)
+    return SimulatedPolicy(kind, _seconds(number, text) if number else USUAL_LEASE)
 
 
 def _seconds(number: str, text: str) -> float:
@@ -87,6 +89,6 @@ MOST_SECONDS = 43_200.0
 USUAL = (
     SimulatedPolicy(Kind.FIXED, 600.0),
     SimulatedPolicy(Kind.FIXED, 90.0),
-    SimulatedPolicy(Kind.HEARTBEAT, _USUAL_LEASE),
+    SimulatedPolicy(Kind.HEARTBEAT, USUAL_LEASE),
     SimulatedPolicy(Kind.LEARNED, None),
 )

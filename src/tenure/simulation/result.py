@@ -64,12 +64,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     #: False: it was interrupted, and the measures are of what was known by then.
     complete: bool
+    #: True: it never came to its end, and nobody waited for it any longer.
+    stuck: bool
     measures: Measures
     #: The same for the messages of each size; empty where messages have no sizes, or too many.
     by_size: dict[int, Measures]
     crashes: int
-    #: Until the last message was finished.
-    drain_seconds: float
+    #: Until the last message was finished. None: it was not.
+    drain_seconds: float | None
+    #: Virtual time that passed.
+    seconds: float
     #: The longest time from the send of a message to the end of its first whole run.
     oldest_seconds: float | None
     #: How long workers were there, all together.
@@ -84,17 +88,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(
         cls, policy: str, scenario: Scenario, book: Book, counts: Mapping[str, int], *,
-        is_complete: bool, worker_seconds: float, seen: Sequence[Glance],
+        is_complete: bool, is_stuck: bool, worker_seconds: float, seen: Sequence[Glance],
     ) -> "Result":  # fmt: skip
         """Read the book."""
         ages = [done - sent for done, sent in zip(book.done_at, book.sent_at, strict=True) if done is not None]
         return cls(
             policy=policy,
             complete=is_complete,
+            stuck=is_stuck,
             measures=_measures(scenario, book, range(book.count)),
             by_size=_by_size(scenario, book),
             crashes=book.crashes,
-            drain_seconds=book.ended_at,
+            drain_seconds=None if book.left else book.ended_at,
+            seconds=book.ended_at,
             oldest_seconds=max(ages, default=None),
             worker_seconds=worker_seconds,
             interrupted=book.interrupted,

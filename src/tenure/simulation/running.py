@@ -22,13 +22,13 @@ from tenure.simulation.book import Book
 from tenure.simulation.crew import Crew, Glance, Scaler, Scaling
 from tenure.simulation.loop import run_simulated
 from tenure.simulation.meter import BATCH, MeteredBroker, MeteredLedger, MeteredState
-from tenure.simulation.policy import MOST_SECONDS, SimulatedPolicy
+from tenure.simulation.policy import MOST_SECONDS, USUAL_LEASE, SimulatedPolicy
 from tenure.simulation.result import Result
 from tenure.simulation.scenario import Scenario
 from tenure.simulation.seat import NEVER, QUEUE, TASK, Seat
 from tenure.simulation.timer import Timer
 from tenure.state import State
-from tenure.task import Policy, policy_from
+from tenure.task import Policy, TaskOptions, policy_from
 from tenure.testing.crew import Mortal
 from tenure.testing.faulty.honest import HonestState
 from tenure.testing.virtual import VirtualClock
@@ -71,10 +71,12 @@ class Simulation:
         sweeper = Sweeper(inner, state.roster, self._clock, lambda _: None, request=_SWEEP)
         on_death = self._prover(state, sweeper)
         policy = self._task_policy()
-        crew = Crew(
-            lambda number: Seat(number, broker, state, self._clock, self._scenario, book, policy, on_death),
-            self._clock, self._scenario.seed,
-        )  # fmt: skip
+
+        def seat(number: int) -> Seat:
+            learns = self._policy.has_ledger
+            return Seat(number, broker, state, self._clock, self._scenario, book, policy, on_death, learns=learns)
+
+        crew = Crew(seat, self._clock, self._scenario.seed)
         jobs = [self._send(broker, book), timer.run(sweeper), self._tell(book)]
         seen: list[Glance] = []
         if self._scaling is not None:
@@ -82,21 +84,23 @@ class Simulation:
             seen = scaler.seen
             jobs.append(scaler.run())
         is_complete = await self._work(crew, book, jobs)
-        book.ended_at = book.ended_at if is_complete else self._clock.now - began
+        is_stuck = is_complete and book.left > 0
+        book.ended_at = self._clock.now - began if book.left else book.ended_at
         name = self._policy.name if self._scaling is None else f"{self._policy.name} {self._scaling.name}"
         return Result.of(
             name, self._scenario, book, broker.counts,
-            is_complete=is_complete, worker_seconds=crew.worker_seconds, seen=seen,
+            is_complete=is_complete, is_stuck=is_stuck, worker_seconds=crew.worker_seconds, seen=seen,
         )  # fmt: skip
 
     async def _work(self, crew: Crew, book: Book, jobs: list[Coroutine[Any, Any, None]]) -> bool:
-        """Whether it came to its end."""
+        """Whether nobody interrupted it."""
         loop = asyncio.get_running_loop()
         sending, *others = tasks = [loop.create_task(job) for job in jobs]
-        gone = loop.create_task(book.all_gone.wait())
+        gone = loop.create_task(book.is_over.wait())
         try:
             await crew.become(self._scenario.workers if self._scaling is None else 0)
-            await asyncio.wait([gone, *others], return_when=asyncio.FIRST_COMPLETED)
+            limit = self._scenario.limit_seconds()
+            await asyncio.wait([gone, *others], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             for task in (sending, *others):  # a part of the simulation itself broke
                 if task.done():
                     task.result()
@@ -142,8 +146,17 @@ class Simulation:
         return broker, MeteredState(state, MeteredLedger(state, self._clock, broker.counts))
 
     def _task_policy(self) -> Policy:
-        lease = self._policy.lease_seconds or 30.0
-        return policy_from({"lease": lease}, max_attempts=3, lease_seconds=lease, result_limit=1024)
+        """As a user would write it: `@app.task(lease=…, heartbeat=…, size=…, profile=…)`."""
+        options: TaskOptions = {}
+        if self._policy.lease_seconds is not None:
+            options["lease"] = self._policy.lease_seconds
+        if not self._policy.beats:
+            options["heartbeat"] = False
+        if any(work.size is not None for work in self._scenario.works):
+            options["size"] = "size"
+        if self._scenario.profile is not None:
+            options["profile"] = self._scenario.profile
+        return policy_from(options, max_attempts=3, lease_seconds=USUAL_LEASE, result_limit=1024)
 
     async def _send(self, broker: Broker, book: Book) -> None:
         """A backlog in full batches; arrivals one by one."""

@@ -9,7 +9,9 @@ import random
 
 import msgspec
 
-_HOUR = 3600.0
+_HOUR, _DAY = 3600.0, 86_400.0
+#: A policy under which the work takes so many times as long as it must is stuck.
+_LIMIT_TIMES = 20.0
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
@@ -37,12 +39,16 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     restart_seconds: float = 10.0
     #: The part of the delete calls that fail.
     delete_failure_rate: float = 0.0
+    #: In a loop of one's own: whether a delete by a receipt that is not the newest works. SQS promises neither.
+    stale_deletes_work: bool = False
     #: How long after its end a worker is proven dead. None: nobody finds out, as on SQS; only its leases end.
     proof_seconds: float | None = None
     #: After SIGTERM: how long handlers may go on.
     grace_seconds: float = 30.0
     #: Where workers are scaled: what waits shall have begun within so long. `workers` is the most then.
     target_age_seconds: float = 300.0
+    #: What a policy that learns knows before the first run: the name of a profile or of a size table. None: nothing.
+    profile: str | None = None
     seed: int = 1
 
     def crash_of_run(self, index: int, run: int) -> float | None:
@@ -63,6 +69,13 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         if not self.delete_failure_rate:
             return False
         return _chance(self.seed, "delete", index, attempt).random() < self.delete_failure_rate
+
+    def limit_seconds(self) -> float:
+        """When to stop waiting: a day and twenty times what the work takes. Some policies never get to an end."""
+        slots = self.workers * self.slots
+        work = sum(work.seconds for work in self.works) / slots + max(work.seconds for work in self.works)
+        last = 0.0 if self.rate is None else len(self.works) / self.rate
+        return last + _LIMIT_TIMES * work + _DAY
 
     def arrivals(self) -> list[float]:
         """The second at which each message is sent; 0 for a backlog."""

@@ -65,9 +65,9 @@ class Boot:
 class Seat:
     """Keeps a worker at work."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - made in one place, by `running.py`
         self, number: int, broker: Broker, state: State, clock: VirtualClock, scenario: Scenario, book: Book,
-        policy: Policy, on_death: Callable[[str], None],
+        policy: Policy, on_death: Callable[[str], None], *, learns: bool,
     ) -> None:  # fmt: skip
         """Nobody sits here yet. `on_death` is told the owner of a worker that was ended."""
         self._number = number
@@ -80,6 +80,7 @@ class Seat:
         self._on_death = on_death
         self._tasks: dict[str, Task[..., Any]] = {TASK: Task(Home(), self._handler(), TASK, QUEUE, policy, None)}
         self._lease_seconds = policy.lease.seconds
+        self._learns = learns
         self._boots = 0
         self._boot: Boot | None = None
         self._life: asyncio.TimerHandle | None = None
@@ -91,7 +92,7 @@ class Seat:
             concurrency=self._scenario.slots, queues=(QUEUE,), name=f"worker-{self._number}-{self._boots}",
             lease_seconds=self._lease_seconds, grace_seconds=self._scenario.grace_seconds,
             sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
-            liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False,
+            liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False, learning=self._learns,
         )  # fmt: skip
         worker = Worker(
             self._broker, self._state, self._tasks, self._clock, options, opening=_is_open, locate=_nowhere,

@@ -58,6 +58,10 @@ _SCALED_POLICY = "heartbeat"
 @click.option("--proof", type=DURATION, help="A death is proven after so long. Default: never, as on SQS.")
 @click.option("--delete-failure-rate", type=SHARE, default="0.1%", show_default=True, help="Delete calls that fail.")
 @click.option(
+    "--stale-deletes", type=click.Choice(["nothing", "work"]), default="nothing", show_default=True,
+    help="Under fixed: what a delete does by a receipt that is not the newest. SQS promises neither.",
+)  # fmt: skip
+@click.option(
     "--policy", "policies", multiple=True, metavar="POLICY",
     help="fixed:SECONDS, heartbeat:SECONDS, learned or lease:SECONDS; repeat it for more.",
 )  # fmt: skip
@@ -73,15 +77,16 @@ _SCALED_POLICY = "heartbeat"
     "--prices", "price_list", default="sqs", show_default=True, metavar="LIST",
     help="sqs, sqs-fifo, or dollars for a million requests and state writes, as 0.40:0.",
 )  # fmt: skip
+@click.option("--profile", help="What learned knows before the first run: a profile or a size table, by name.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same table.")
 @click.option("--svg", "plot", type=click.Path(path_type=Path, dir_okay=False), help="Write the plot there, too.")
 @json_option
 def simulate(  # noqa: PLR0913 - each is an option
     target: str | None, *, task: str | None, queue: str | None, csv: Path | None, durations: str | None,
     messages: int | None, rate: float | None, workers: int, slots: int, crash_rate: tuple[float, float],
-    restart: float, proof: float | None, delete_failure_rate: float, policies: tuple[str, ...],
-    scalings: tuple[str, ...], target_age: float, grace: float, price_list: str, seed: int, plot: Path | None,
-    as_json: bool,
+    restart: float, proof: float | None, delete_failure_rate: float, stale_deletes: str, policies: tuple[str, ...],
+    scalings: tuple[str, ...], target_age: float, grace: float, price_list: str, profile: str | None, seed: int,
+    plot: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show what a lease policy would do to a workload, on virtual time.
 
@@ -103,7 +108,8 @@ def simulate(  # noqa: PLR0913 - each is an option
     scenario = Scenario(
         works=source.works, rate=rate, workers=workers, slots=slots, crash_rate=crash_rate[0],
         crashes_an_hour=crash_rate[1], restart_seconds=restart, delete_failure_rate=delete_failure_rate,
-        proof_seconds=proof, grace_seconds=grace, target_age_seconds=target_age, seed=seed,
+        stale_deletes_work=stale_deletes == "work", proof_seconds=proof, grace_seconds=grace,
+        target_age_seconds=target_age, profile=profile or _profile_of(durations), seed=seed,
     )  # fmt: skip
     results = _run(scenario, columns)
     if as_json:
@@ -114,6 +120,12 @@ def simulate(  # noqa: PLR0913 - each is an option
         _write(plot, results, scenario, pricing, source.told)
     if len(results) < len(columns) or not results[-1].complete:
         raise click.Abort
+
+
+def _profile_of(durations: str | None) -> str | None:
+    """What is drawn from a shipped profile or size table is known by it."""
+    name, _, word = (durations or "").partition(":")
+    return "transcoding" if name == "sizes" else word if name == "profile" else None
 
 
 def _columns(policies: tuple[str, ...], scalings: tuple[str, ...]) -> list[tuple[SimulatedPolicy, Scaling | None]]:

@@ -36,9 +36,13 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
     out = console()
     out.print(heading(scenario, told), soft_wrap=True)
     for result in results:
+        done, of = result.measures.finished, result.measures.messages
         if not result.complete:
-            done, of = result.measures.finished, result.measures.messages
             out.print(f"{result.policy} was interrupted: what follows is of {done:,} of {of:,} messages.")
+        elif result.stuck:
+            out.print(
+                f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done."
+            )
     out.print()
     names = [result.policy for result in results]
     rows = plain_table("", *names, right=tuple(names))

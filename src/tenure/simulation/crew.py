@@ -2,7 +2,8 @@
 
 Without scaling it is as large as the scenario says from the beginning to the end. With it, a scaler looks at the queue
 once a minute and asks for more or fewer. Who is to go is drawn by lot, because whatever scales a service does not know
-which of its workers are busy; it goes as after SIGTERM, with a grace. Used by `running.py`.
+which of its workers are busy, unless they tell it (`idle_first`); it goes as after SIGTERM, with a grace. Used by
+`running.py`.
 """
 
 import asyncio
@@ -63,11 +64,12 @@ class Glance(msgspec.Struct, frozen=True, gc=False):
 class Crew:
     """Seats that come and go."""
 
-    def __init__(self, make: Callable[[int], Seat], clock: VirtualClock, seed: int) -> None:
+    def __init__(self, make: Callable[[int], Seat], clock: VirtualClock, scenario: Scenario) -> None:
         """Nobody works yet; `make` makes the seat of a number."""
         self._make = make
         self._clock = clock
-        self._chance = random.Random(f"{seed}/leaving")  # noqa: S311 - chance, not a secret
+        self._idle_first = scenario.idle_first
+        self._chance = random.Random(f"{scenario.seed}/leaving")  # noqa: S311 - chance, not a secret
         self._seats: dict[Seat, float] = {}
         self._made = 0
         self._leaving: set[asyncio.Task[None]] = set()
@@ -90,11 +92,17 @@ class Crew:
             self._made += 1
             self._seats[seat] = self._clock.now
             await seat.start()
-        for seat in self._chance.sample(list(self._seats), len(self._seats) - wanted):
+        for seat in self._who_goes(len(self._seats) - wanted):
             since = self._seats.pop(seat)
             leaving = asyncio.get_running_loop().create_task(self._let_go(seat, since))
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
+
+    def _who_goes(self, count: int) -> list[Seat]:
+        lots = self._chance.sample(list(self._seats), len(self._seats)) if count else []
+        if self._idle_first:
+            lots.sort(key=lambda seat: seat.is_busy)
+        return lots[:count]
 
     async def _let_go(self, seat: Seat, since: float) -> None:
         try:

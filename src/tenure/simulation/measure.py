@@ -67,6 +67,7 @@ MEASURES = (
     Measure("recovery_p99", "recovery, p99", _of(lambda m: m.recovery_p99), span, is_drawn=True),
     Measure("wasted_share", "work in vain", _of(lambda m: m.wasted_share), share, is_drawn=True),
     Measure("requests_a_message", "requests a message", lambda r, _: r.requests_a_message, _figure),
+    Measure("polls_a_message", "… of them empty polls", lambda r, _: r.polls_a_message, _figure),
     Measure("writes_a_message", "state writes a message", lambda r, _: r.writes_a_message, _figure),
     Measure(
         "dollars_a_million", "dollars a million", lambda r, p: p.dollars_a_million(r), _figure, is_drawn=True

@@ -32,8 +32,10 @@ BATCH = 10
 _LONGEST_WAIT = 3600.0
 
 SEND, RECEIVE, DELETE, CHANGE = "send", "receive", "delete", "change_visibility"
+#: A receive that brought nothing.
+POLL = "empty_receive"
 WRITE = "state_write"
-REQUESTS = (SEND, RECEIVE, DELETE, CHANGE)
+REQUESTS = (SEND, RECEIVE, POLL, DELETE, CHANGE)
 
 
 def _requests(entries: int) -> int:
@@ -86,7 +88,7 @@ class MeteredBroker(HonestBroker):
         try:
             await self.inner.wait(queues, _LONGEST_WAIT)
         finally:
-            self.counts[RECEIVE] += int((self.clock.now - began) / seconds)
+            self.counts[POLL] += int((self.clock.now - began) / seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Count, and remember when the leases end."""

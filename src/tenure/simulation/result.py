@@ -10,7 +10,7 @@ import msgspec
 
 from tenure.simulation.book import Book
 from tenure.simulation.crew import Glance
-from tenure.simulation.meter import REQUESTS, WRITE
+from tenure.simulation.meter import POLL, REQUESTS, WRITE
 from tenure.simulation.scenario import Scenario
 
 
@@ -112,6 +112,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     def requests_a_message(self) -> float:
         """Requests to the queue."""
         return sum(self.calls[name] for name in REQUESTS) / self.measures.messages
+
+    @property
+    def polls_a_message(self) -> float:
+        """Of the requests: those that brought nothing, to workers without work."""
+        return self.calls[POLL] / self.measures.messages
 
     @property
     def writes_a_message(self) -> float:

@@ -76,7 +76,7 @@ class Simulation:
             learns = self._policy.has_ledger
             return Seat(number, broker, state, self._clock, self._scenario, book, policy, on_death, learns=learns)
 
-        crew = Crew(seat, self._clock, self._scenario.seed)
+        crew = Crew(seat, self._clock, self._scenario)
         jobs = [self._send(broker, book), timer.run(sweeper), self._tell(book)]
         seen: list[Glance] = []
         if self._scaling is not None:

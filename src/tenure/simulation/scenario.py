@@ -11,7 +11,7 @@ import msgspec
 
 _HOUR, _DAY = 3600.0, 86_400.0
 #: A policy under which the work takes so many times as long as it must is stuck.
-_LIMIT_TIMES = 20.0
+_LIMIT_TIMES = 12.0
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +47,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: float = 30.0
     #: Where workers are scaled: what waits shall have begun within so long. `workers` is the most then.
     target_age_seconds: float = 300.0
+    #: Whether idle workers are the first to go, as with scale-in protection. Else who goes is drawn by lot.
+    idle_first: bool = False
     #: What a policy that learns knows before the first run: the name of a profile or of a size table. None: nothing.
     profile: str | None = None
     seed: int = 1
@@ -71,7 +73,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         return _chance(self.seed, "delete", index, attempt).random() < self.delete_failure_rate
 
     def limit_seconds(self) -> float:
-        """When to stop waiting: a day and twenty times what the work takes. Some policies never get to an end."""
+        """When to stop waiting: a day and twelve times what the work takes. Some policies never get to an end."""
         slots = self.workers * self.slots
         work = sum(work.seconds for work in self.works) / slots + max(work.seconds for work in self.works)
         last = 0.0 if self.rate is None else len(self.works) / self.rate

@@ -105,6 +105,11 @@ class Seat:
         if life is not None:
             self._life = asyncio.get_running_loop().call_later(life, self._crash, self._boot)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether its worker runs something."""
+        return self._boot is not None and self._boot.worker.in_flight > 0
+
     async def stop(self) -> None:
         """As after SIGTERM: what is not done within the grace is given back."""
         await self._leave_unreplaced()

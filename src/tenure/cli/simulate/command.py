@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+import msgspec
 
 from tenure.cli.duration import DURATION, Duration
 from tenure.cli.rate import RATE
@@ -72,6 +73,7 @@ _SCALED_POLICY = "heartbeat"
 @click.option(
     "--target-age", type=Duration(1.0), default="5m", show_default=True, help="With --scale: begin all within it."
 )
+@click.option("--idle-first", is_flag=True, help="With --scale: idle workers go first. Default: it is drawn by lot.")
 @click.option("--grace", type=DURATION, default="30s", show_default=True, help="With --scale: from SIGTERM to the end.")
 @click.option(
     "--prices", "price_list", default="sqs", show_default=True, metavar="LIST",
@@ -85,8 +87,8 @@ def simulate(  # noqa: PLR0913 - each is an option
     target: str | None, *, task: str | None, queue: str | None, csv: Path | None, durations: str | None,
     messages: int | None, rate: float | None, workers: int, slots: int, crash_rate: tuple[float, float],
     restart: float, proof: float | None, delete_failure_rate: float, stale_deletes: str, policies: tuple[str, ...],
-    scalings: tuple[str, ...], target_age: float, grace: float, price_list: str, profile: str | None, seed: int,
-    plot: Path | None, as_json: bool,
+    scalings: tuple[str, ...], target_age: float, idle_first: bool, grace: float, price_list: str,
+    profile: str | None, seed: int, plot: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show what a lease policy would do to a workload, on virtual time.
 
@@ -109,7 +111,7 @@ def simulate(  # noqa: PLR0913 - each is an option
         works=source.works, rate=rate, workers=workers, slots=slots, crash_rate=crash_rate[0],
         crashes_an_hour=crash_rate[1], restart_seconds=restart, delete_failure_rate=delete_failure_rate,
         stale_deletes_work=stale_deletes == "work", proof_seconds=proof, grace_seconds=grace,
-        target_age_seconds=target_age, profile=profile or _profile_of(durations), seed=seed,
+        target_age_seconds=target_age, idle_first=idle_first, profile=profile or _profile_of(durations), seed=seed,
     )  # fmt: skip
     results = _run(scenario, columns)
     if as_json:
@@ -142,7 +144,10 @@ def _run(scenario: Scenario, columns: list[tuple[SimulatedPolicy, Scaling | None
     try:
         for policy, scaling in columns:
             line.begin(policy.name if scaling is None else f"{policy.name} {scaling.name}")
-            results.append(simulated(scenario, policy, scaling, line.tell))
+            result = simulated(scenario, policy, scaling, line.tell)
+            # The rule alone says enough where there is one policy.
+            name = scaling.name if scaling is not None and len({one for one, _ in columns}) == 1 else result.policy
+            results.append(msgspec.structs.replace(result, policy=name))
             if not results[-1].complete:
                 break
     finally:

@@ -21,7 +21,7 @@ def heading(scenario: Scenario, told: str) -> str:
     words = [
         f"{len(scenario.works):,} messages, {told}",
         f"{scenario.workers} workers × {scenario.slots} slots",
-        "a backlog" if scenario.rate is None else f"{scenario.rate:g} a second",
+        "a backlog" if scenario.rate is None else f"{_rate(scenario.rate)} arrive",
     ]
     if scenario.crashes_an_hour:
         words.append(f"{scenario.crashes_an_hour:g} crashes an hour and worker")
@@ -29,6 +29,10 @@ def heading(scenario: Scenario, told: str) -> str:
         words.append(f"crashes in {share(scenario.crash_rate)} of runs")
     words.append(f"{share(scenario.delete_failure_rate)} of deletes fail")
     return "; ".join([*words, f"seed {scenario.seed}"])
+
+
+def _rate(a_second: float) -> str:
+    return f"{a_second:g} a second" if a_second >= 1 else f"{a_second * 3600:g} an hour"
 
 
 def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:

@@ -61,7 +61,7 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
 
 
 def _sizes(results: Sequence[Result]) -> Any:
-    figures = ("runs", "twice", "at once", "given up", "p50", "p99", "in vain", "beats")
+    figures = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
     for size in sorted({size for result in results for size in result.by_size}):
         for place, result in enumerate(results):
@@ -76,7 +76,6 @@ def _figures(found: Measures) -> list[str]:
         share(found.duplicate_share),
         share(found.overlap_share),
         share(found.given_up_share),
-        span(found.recovery_p50),
         span(found.recovery_p99),
         share(found.wasted_share),
         f"{found.beats / found.messages:.1f}",

@@ -95,6 +95,6 @@ def test_nothing_in_the_picture_lies_outside_of_it(results: list[Result], scaled
 
 
 def test_worker_hours_are_told_where_workers_scale(results: list[Result], scaled: list[Result]) -> None:
-    assert measures_for(tuple(results)) == MEASURES
-    assert [measure.name for measure in measures_for(tuple(scaled))][-2:] == ["worker_hours", "interrupted"]
+    assert measures_for(results) == MEASURES
+    assert [measure.name for measure in measures_for(scaled)][-2:] == ["worker_hours", "interrupted"]
     assert "polyline" in svg(scaled, PRICING, "t", "s")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tenure.simulation.measure import Measure, measures_for
+from tenure.simulation.measure import Measure, drawn_for
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Result
 
@@ -16,9 +16,8 @@ def bars(results: Sequence[Result], pricing: Pricing) -> list[str]:
     """Lines of text."""
     widest = max(len(result.policy) for result in results)
     lines: list[str] = []
-    for measure in measures_for(tuple(results)):
-        if measure.is_drawn:
-            lines += ["", measure.label, *_group(measure, results, pricing, widest)]
+    for measure in drawn_for(results, pricing):
+        lines += ["", measure.label, *_group(measure, results, pricing, widest)]
     return lines
 
 

@@ -3,7 +3,7 @@
 One list for the table, the plots and the tests, so that they cannot say different things.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -83,6 +83,15 @@ SCALED = (
 )
 
 
-def measures_for(results: "list[Result] | tuple[Result, ...]") -> tuple[Measure, ...]:
+def drawn_for(results: Sequence[Result], pricing: Pricing) -> list[Measure]:
+    """Of the rows, those worth a picture: something is above nothing."""
+    return [
+        measure
+        for measure in measures_for(results)
+        if measure.is_drawn and any(measure.value(result, pricing) for result in results)
+    ]
+
+
+def measures_for(results: Sequence[Result]) -> tuple[Measure, ...]:
     """The rows for these columns."""
     return (*MEASURES, *SCALED) if any(result.seen for result in results) else MEASURES

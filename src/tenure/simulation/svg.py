@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from tenure.simulation.crew import Glance
-from tenure.simulation.measure import Measure, measures_for
+from tenure.simulation.measure import Measure, drawn_for
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Result
 
@@ -38,7 +38,7 @@ _COLOURS = 6
 
 def svg(results: Sequence[Result], pricing: Pricing, title: str, subtitle: str) -> str:
     """The whole document."""
-    drawn = [measure for measure in measures_for(tuple(results)) if measure.is_drawn]
+    drawn = drawn_for(results, pricing)
     height = _HEAD + _ROW * len(results)
     rows = -(-len(drawn) // _COLUMNS)
     below = _TOP + rows * (height + _GAP)

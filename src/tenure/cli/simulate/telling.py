@@ -50,7 +50,7 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
     out.print()
     names = [result.policy for result in results]
     rows = plain_table("", *names, right=tuple(names))
-    for measure in measures_for(tuple(results)):
+    for measure in measures_for(results):
         rows.add_row(measure.label, *(measure.tell(measure.value(result, pricing)) for result in results))
     out.print(rows)
     if any(result.by_size for result in results):
@@ -108,7 +108,7 @@ def _document(result: Result, pricing: Pricing) -> dict[str, Any]:
     told["by_size"] = [
         {"size": size, **msgspec.to_builtins(measures)} for size, measures in sorted(result.by_size.items())
     ]
-    figures = {measure.name: measure.value(result, pricing) for measure in measures_for((result,))}
+    figures = {measure.name: measure.value(result, pricing) for measure in measures_for([result])}
     return {**told, "figures": figures}
 
 

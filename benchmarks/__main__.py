@@ -1,6 +1,6 @@
 """`make bench`: measure, print the tables with the ratios, write benchmarks/results.json; exit 1 if a bar is missed.
 
-    python -m benchmarks [sqlite] [redis] [sqs] [azure] [simulate] [--quick]
+    python -m benchmarks [sqlite] [redis] [sqs] [azure] [timing] [simulate] [--quick]
 
 Without a name, every part. Ratios are taken within one run, from interleaved rounds. `--quick` leaves out the backlog
 of a million and what takes minutes.
@@ -38,6 +38,12 @@ def _azure(table: Table, console: Console, *, quick: bool) -> None:
     measure(table, console, quick=quick)
 
 
+def _timing(table: Table, console: Console, *, quick: bool) -> None:
+    from benchmarks.timing_part.claims import measure  # noqa: PLC0415 - likewise
+
+    measure(table, console, quick=quick)
+
+
 def _simulate(table: Table, console: Console, *, quick: bool) -> None:
     from benchmarks.simulate_part.claims import measure  # noqa: PLC0415 - likewise
 
@@ -45,7 +51,7 @@ def _simulate(table: Table, console: Console, *, quick: bool) -> None:
 
 
 PARTS: dict[str, Callable[..., None]] = {
-    "sqlite": _sqlite, "redis": _redis, "sqs": _sqs, "azure": _azure, "simulate": _simulate,
+    "sqlite": _sqlite, "redis": _redis, "sqs": _sqs, "azure": _azure, "timing": _timing, "simulate": _simulate,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 #: In the order of the file.
-PARTS = ("sqlite", "redis", "sqs", "azure", "simulate")
+PARTS = ("sqlite", "redis", "sqs", "azure", "timing", "simulate")
 RESULTS = Path(__file__).parent / "results.json"
 
 

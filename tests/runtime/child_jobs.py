@@ -183,6 +183,16 @@ def use_context(ctx: SyncContext) -> list[Any]:
 
 
 @app.task(runs_in="process")
+def say_size(ctx: SyncContext) -> list[Any]:
+    ctx.set_size(2.1e9)
+    try:
+        ctx.set_size(-1)
+    except BadArgument:
+        return [ctx.deadline, ctx.expected_end]
+    return []
+
+
+@app.task(runs_in="process")
 async def use_context_later(ctx: Context) -> list[Any]:
     before = await ctx.last_checkpoint(list[int])
     await asyncio.gather(ctx.touch(45.0), ctx.checkpoint([4]))

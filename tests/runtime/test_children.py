@@ -404,6 +404,17 @@ async def test_an_idle_child_ends_by_itself_and_in_order(jobs: Any) -> None:
 
 
 @pytest.mark.real_time
+async def test_a_size_is_told_from_a_child_and_the_new_deadline_comes_back(jobs: Any) -> None:
+    delivery = delivery_of(jobs.say_size)
+    link = Paper(delivery)
+    async with pool() as children:
+        verdict = await children.run(delivery, link)
+    assert isinstance(verdict, Completed)
+    assert msgspec.json.decode(verdict.result) == [1090.0, 1012.5]
+    assert link.sizes == [2.1e9]
+
+
+@pytest.mark.real_time
 async def test_a_sync_context_reaches_the_worker(jobs: Any) -> None:
     delivery = delivery_of(jobs.use_context)
     link, message = Paper(delivery), delivery.message

@@ -218,3 +218,43 @@ async def test_nobody_beats_for_a_frozen_worker_and_what_is_due_goes_first_when_
         bench.keeping.thaw()
         await asyncio.sleep(0.1)
         assert len(bench.touched) == 1
+
+
+async def test_where_nobody_renews_the_supervisor_does_not_and_says_when_it_is_over(harness: Harness) -> None:
+    async with entrusting(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.is_renewed = False
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(LEASE - 0.5)
+        assert bench.touched == []
+        assert bench.lost == []
+        await asyncio.sleep(1.0)
+        assert bench.lost == [delivery]
+        assert delivery.lease_lost
+
+
+async def test_one_that_waits_for_a_place_is_renewed_until_it_begins(harness: Harness) -> None:
+    async with entrusting(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.is_renewed = False
+        bench.heartbeat.hold([delivery], begun=False)
+        await asyncio.sleep(2.5 * LEASE)
+        beats = len(bench.touched)
+        assert beats >= 6
+        bench.heartbeat.begin(delivery)
+        await asyncio.sleep(LEASE - 0.5)
+        assert bench.lost == []
+        assert len(bench.touched) == beats + 1, "it has the whole lease, by one touch"
+        await asyncio.sleep(1.0)
+        assert bench.lost == [delivery]
+
+
+async def test_the_first_beat_is_due_when_the_worker_learned_it_is(harness: Harness) -> None:
+    async with entrusting(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.first_beat = 2 * THIRD
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(1.9 * THIRD)
+        assert bench.touched == []
+        await asyncio.sleep(0.3 * THIRD)
+        assert len(bench.touched) == 1

@@ -68,20 +68,16 @@ async def feed(stage: Stage, task: Task[..., object], *, every: float, until: fl
         await asyncio.sleep(every)
 
 
-def growing(tenfold_within: float) -> Callable[[float, int], float]:
-    chance = random.Random(11)
+def growing(tenfold_within: float, seed: int = 11) -> Callable[[float, int], float]:
+    chance = random.Random(seed)
     return lambda at, _number: 10.0 * 10.0 ** (at / tenfold_within) * chance.lognormvariate(0.0, 0.2)
 
 
-@pytest.mark.parametrize("seed", range(2))
-async def test_with_the_heartbeat_off_the_lease_follows_work_that_grows_tenfold_within_an_hour(
-    harness: Harness, seed: int
-) -> None:
+async def grown_on(harness: Harness, seed: int) -> Book:
+    """Two workers, no heartbeat, and work that takes ten times as long after an hour."""
     book = Book()
-    chance = random.Random(seed)
-    grown = lambda at, _number: 10.0 * 10.0 ** (at / HOUR) * chance.lognormvariate(0.0, 0.2)  # noqa: E731
     async with Stage(harness) as stage:
-        task = working(stage, book, grown, heartbeat=False)
+        task = working(stage, book, growing(HOUR, seed), heartbeat=False)
         for _ in range(2):
             await stage.start(concurrency=10)
         await feed(stage, task, every=4.0, until=HOUR)
@@ -89,10 +85,26 @@ async def test_with_the_heartbeat_off_the_lease_follows_work_that_grows_tenfold_
     assert len(book.done) == len(book.begun) == 900
     assert book.overlaps == 0
     assert book.duplicates <= 0.01, f"{book.duplicates:.2%} were begun more than once"
+    return book
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_with_the_heartbeat_off_the_lease_follows_work_that_grows_tenfold_within_an_hour(
+    harness: Harness, seed: int
+) -> None:
+    book = await grown_on(harness, seed)
     early = [lease for at, _, lease in book.leases if 600 < at < 900]
     late = [lease for at, _, lease in book.leases if at > HOUR - 300]
     assert max(early) < 120, "it was long from the beginning: nothing had to follow"
     assert min(late) > 100
+
+
+async def test_it_follows_where_everything_is_claimed(loose: Harness) -> None:
+    await grown_on(loose, 2)
+
+
+async def test_it_follows_where_everything_is_lent_for_the_same_time(alike: Harness) -> None:
+    await grown_on(alike, 3)
 
 
 async def test_with_the_heartbeat_on_growing_work_is_run_once_and_on_the_short_lease(harness: Harness) -> None:

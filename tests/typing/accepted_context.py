@@ -26,6 +26,7 @@ async def crawl(ctx: Context, url: str) -> int:
     await ctx.checkpoint(Place(place.page + 1))
     await ctx.touch()
     await ctx.touch(60)
+    await ctx.set_size(2_100_000_000)
     ctx.progress(0.5, "half of it")
     ctx.progress(note="somewhere")
     assert_type(ctx.submit(index.bind(url, words=3), delay=5, key=url), str)
@@ -39,6 +40,7 @@ def index(ctx: SyncContext, url: str, words: int) -> bool:
     assert_type(ctx.last_checkpoint(), Any)
     ctx.checkpoint(Place(words))
     ctx.touch(60)
+    ctx.set_size(2.1e9)
     ctx.progress(1.0)
     assert_type(ctx.submit(crawl.bind(url)), str)
     return True
@@ -48,6 +50,7 @@ def both(ctx: Context | SyncContext, connection: Connection) -> None:
     """What the two have in common."""
     assert_type(ctx.message, Message)
     assert_type(ctx.attempt, int)
+    assert_type(ctx.expected_end, float | None)
     assert_type(ctx.fence, int)
     assert_type(ctx.deadline, float)
     assert_type(ctx.stopping, bool)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, assert_type
 
 from tenure import Call, Context, Handle, Reject, Retry, SyncContext, SyncHandle, Task, Tenure
+from tenure.timing.profile import Profile, SizeTable
 
 app = Tenure("memory://")
 
@@ -32,7 +33,8 @@ async def resize(ctx: Context, path: str, width: int = 800) -> Picture:
 
 @app.task(
     name="thumbnail", queue="pictures", max_attempts=5, retry_delay=0.5, max_retry_delay=timedelta(minutes=5), lease=30,
-    max_hold=None, reject_on=(ValueError, KeyError), concurrency=2, runs_in="process",
+    max_hold=None, reject_on=(ValueError, KeyError), concurrency=2, runs_in="process", heartbeat=False, size="width",
+    profile="markdown-generator",
 )  # fmt: skip
 def shrink(ctx: SyncContext, path: str, *, width: int) -> bytes:
     """With every option, sync, with a context and a keyword-only parameter."""
@@ -50,6 +52,23 @@ async def greet(name: str) -> str:
 def add(a: int, b: int) -> int:
     """Sync, without a context."""
     return a + b
+
+
+def summed(a: int, b: int) -> int:
+    """How large a multiplication is."""
+    return a + b
+
+
+@app.task(size=summed, profile=Profile(1, 2, 3, 4))
+def multiply(a: int, b: int) -> int:
+    """Its size is a function of its arguments, its profile its own."""
+    return a * b
+
+
+@app.task(profile=SizeTable())
+def divide(a: int, b: int) -> float:
+    """By a table of sizes."""
+    return a / b
 
 
 @app.task(runs_in="process", max_hold=3600)

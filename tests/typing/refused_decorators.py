@@ -16,6 +16,9 @@ app.task(reject_on="ValueError")  # expect: call-overload | reportArgumentType
 app.task(reject_on=[ValueError])  # expect: call-overload | reportArgumentType
 app.task(reject_on=(17,))  # expect: arg-type | reportArgumentType
 app.task(runs_in="subprocess")  # expect: call-overload | reportArgumentType
+app.task(heartbeat="off")  # expect: call-overload | reportArgumentType
+app.task(size=17)  # expect: call-overload | reportArgumentType
+app.task(profile=45)  # expect: call-overload | reportArgumentType
 app.task(concurrency="all")  # expect: call-overload | reportArgumentType
 app.task(name=17)  # expect: call-overload | reportArgumentType
 app.task("resize")  # expect: call-overload | reportArgumentType

@@ -81,6 +81,7 @@ def of_a_verdict() -> None:
 async def of_a_context(ctx: Context, sync_ctx: SyncContext) -> None:
     """What a handler says, awaited or not."""
     ctx.progress("half")  # expect: arg-type | reportArgumentType
+    await ctx.set_size("large")  # expect: arg-type | reportArgumentType
     sync_ctx.touch("long")  # expect: arg-type | reportArgumentType
     await ctx.touch("long")  # expect: arg-type | reportArgumentType
     _kept: str | None = await ctx.last_checkpoint(int)  # expect: arg-type | reportAssignmentType

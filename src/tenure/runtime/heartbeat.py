@@ -89,7 +89,7 @@ class Heartbeat:
             for delivery in deliveries:
                 ends = now + max_hold(delivery) if begun else float("inf")
                 held = self._held[delivery] = Held(delivery, _first_due(delivery, now), ends)
-                if begun and not delivery.is_renewed:
+                if begun and not delivery.is_renewed and delivery.verdict is None:  # else its settle waits
                     held.stop_renewing(now)
                 earliest = min(earliest, held.due, ends, held.lapses)
             late = earliest < self._wakes_at
@@ -145,7 +145,10 @@ class Heartbeat:
             if held is None or delivery.lease_lost:
                 msg = f"the lease on {delivery.id} is lost; it was not renewed"
                 raise LeaseLost(msg)
-            held.touch = max(seconds or held.lease.seconds, held.touch or 0.0)
+            asked = seconds or held.lease.seconds
+            if not held.is_renewed:  # a claim could be shortened by it, and nobody would make it longer again
+                asked = max(asked, held.lease.remaining(self._clock.monotonic()))
+            held.touch = max(asked, held.touch or 0.0)
             held.due = 0.0
             held.waiters.append(waiter)
         self._nudge()

@@ -201,6 +201,7 @@ class Intake:
         """Decide for each message of a batch whether it runs."""
         self._slots.take(len(leases))
         strange: list[tuple[Delivery, Reason]] = []
+        self._learning.look()
         deliveries = [delivery for delivery in map(Delivery, leases) if self._read(delivery, strange)]
         deliveries = await self._claim(deliveries)
         self._crew.admit([d for d in deliveries if self._is_within_limits(d) and self._has_place(d)])
@@ -263,8 +264,10 @@ class Intake:
         return [d for d in deliveries if d not in refused]
 
     def _request(self, delivery: Delivery, message: Message) -> ClaimRequest:
-        scope = Scope.of(message)
-        return ClaimRequest(scope, message.id, self._crew.owner_id, delivery.lease.seconds, digest(message))
+        scope, seconds = Scope.of(message), delivery.lease.seconds
+        if not delivery.is_renewed:  # nobody will make it longer: it must outlast what was lent
+            seconds = max(seconds, delivery.lease.remaining(self._clock.monotonic()))
+        return ClaimRequest(scope, message.id, self._crew.owner_id, seconds, digest(message))
 
     def _let_in(self, delivery: Delivery, answer: Fresh | Running | Done | Conflict) -> bool:
         match answer:

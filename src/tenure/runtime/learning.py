@@ -29,7 +29,7 @@ from tenure.sample import Ended, Sample
 from tenure.state import Journal
 from tenure.task import Task
 from tenure.timing.learned import Bounds, Choice, Learned
-from tenure.timing.policy import first_beat
+from tenure.timing.policy import beat_interval, first_beat
 
 logger = logging.getLogger("tenure.learning")
 
@@ -43,14 +43,14 @@ MOST_KNOWN = 500
 LOST_FACTOR = 4.0
 #: Samples of our own that have not come back from the journal, of one task.
 _MOST_MINE = 2_000
-#: The first beat is decided anew after so many seconds.
+#: What is usual is looked up anew after so many seconds.
 _FRESH_SECONDS = 1.0
 
 
 class _Known:
     """What is known of one task on one queue."""
 
-    __slots__ = ("elsewhere", "first_beat", "here", "looked_at", "mine", "ran", "seq")
+    __slots__ = ("elsewhere", "here", "mine", "ran", "seq")
 
     def __init__(self, here: Learned, elsewhere: Learned) -> None:
         self.here = here
@@ -62,8 +62,6 @@ class _Known:
         self.seq = 0
         #: Whether it ran here since then.
         self.ran = True
-        self.first_beat: float | None = None
-        self.looked_at = -math.inf
 
     @property
     def best(self) -> Learned:
@@ -89,6 +87,10 @@ class Learning:
         self._bounds = Bounds(max(1.0, traits.min_lease_seconds), traits.max_lease_seconds)
         self._hardware = hardware_class()
         self._known: dict[tuple[str, str], _Known] = {}
+        #: What 99 of 100 runs stay within, where that is long enough to matter.
+        self._usual: dict[tuple[str, str], float] = {}
+        self._looked_at = -math.inf
+        self._soon = beat_interval(min([lease_seconds, *(task.policy.lease.seconds for task in tasks.values())]))
         self._unrenewed = {name: task for name, task in tasks.items() if task.policy.lease.is_learned}
         self._by_task = {
             name: task.policy.lease.seconds
@@ -115,18 +117,24 @@ class Learning:
             delivery.is_renewed = False
             if policy.is_learned:
                 self._lengthen(delivery, task)
-            return
-        known = self._known.get((delivery.queue, task.name))
-        if known is None:
-            known = self._of(delivery.queue, task)
+        elif delivery.size is not None and self._is_on:
+            usual = self._of(delivery.queue, task).best.usual(delivery.size)
+            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
+        elif self._usual:  # mostly there is none: it takes runs of a certain length
+            usual = self._usual.get((delivery.queue, task.name))
+            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
+
+    def look(self) -> None:
+        """Before messages are prepared: whose first beat may wait. Looked up once a second."""
         now = self._clock.monotonic()
-        if delivery.size is not None:
-            delivery.first_beat = first_beat(delivery.lease.seconds, known.best.usual(delivery.size))
-        elif now - known.looked_at >= _FRESH_SECONDS:
-            known.looked_at = now
-            known.first_beat = known.best.usual()
-        if delivery.size is None and known.first_beat is not None:
-            delivery.first_beat = first_beat(delivery.lease.seconds, known.first_beat)
+        if not self._is_on or now - self._looked_at < _FRESH_SECONDS:
+            return
+        self._looked_at = now
+        usual = {pair: known.best.usual() for pair, known in self._known.items()}
+        # Whatever the lease of a message: shorter runs than a third of the shortest are over before any first beat.
+        self._usual = {
+            pair: seconds for pair, seconds in usual.items() if seconds is not None and seconds >= self._soon
+        }
 
     def _lengthen(self, delivery: Delivery, task: Task[..., Any]) -> None:
         """Ask for as long as it needs. Never for less than it was lent for."""

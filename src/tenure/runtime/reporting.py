@@ -19,6 +19,8 @@ logger = logging.getLogger("tenure.worker")
 
 #: What can be said of a message whose lease is not ours any more.
 GONE = "its lease is gone: it was cancelled, or somebody else has it now"
+#: The same where nobody renews it (`heartbeat=False`).
+LAPSED = "it was cancelled, or ran for longer than its lease, which nobody renews (heartbeat=False)"
 #: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
 _RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
 #: Of strangers there may be very many at a time, and one says it all.
@@ -95,7 +97,7 @@ def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers 
     `strangers` keeps messages of an unknown task from filling the log.
     """
     if settlement is None:
-        _say(logging.WARNING, delivery, f"{GONE}; nothing was settled")
+        _say(logging.WARNING, delivery, f"{GONE if delivery.is_renewed else LAPSED}; nothing was settled")
     elif delivery.sealed:
         return
     elif settlement.outcome is Outcome.UNKNOWN:

@@ -156,7 +156,7 @@ class Stage:
         wire.body_limit = self.body_limit
         return wire
 
-    async def start(
+    async def start(  # noqa: PLR0913 - one parameter a thing that a test may want otherwise
         self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
         tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
         children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (), has_room: bool = True,

@@ -25,14 +25,17 @@ _LEAST_SECONDS = 1e-9
 #: So many runs with a size are remembered one by one, until the line through them is a good one.
 _FIRST_RUNS = 256
 _ROUNDS = 4
+_DRAWN_EVERY = 64
+_SHAPED_BY = 4
+_ALIKE_SECONDS = 3600.0
 
 
 class Evidence:
     """Runs of one task."""
 
     __slots__ = (
-        "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_unit", "at", "count",
-        "told",
+        "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_undrawn",
+        "_unit", "at", "count", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,6 +54,8 @@ class Evidence:
         #: The first ones, as they were: what was measured by a line through two or three is measured again.
         self._first: list[tuple[float, float, float]] | None = []
         self._rebuilt_at = 4
+        #: Runs since the line was drawn.
+        self._undrawn = 0
         # The weight of a run is 2 to a power that grows with time and number; `_unit` is the weight of the heaviest.
         self._origin = 0.0
         self._power = 0.0
@@ -62,29 +67,26 @@ class Evidence:
         if not told:
             return
         self.told = []
-        newest = max(at for _, _, at in told)
+        newest = max([at for _, _, at in told])
         if self.count == 0:
             self._origin = newest
         self.count += len(told)
         self.at = max(self.at, newest)
         if self._power + (newest - self._origin) * _POWER_A_SECOND > _LARGEST_POWER:
             self._lighten()
-        power, origin = self._power, self._origin
-        weights: list[float] = []
-        seconds: list[float] = []
-        sized: list[tuple[float, float, float]] = []
-        for took, size, at in told:
-            power += _POWER_A_RUN
-            weight = 2.0 ** (power + (at - origin) * _POWER_A_SECOND)
-            weights.append(weight)
-            seconds.append(took)
-            if size is not None:
-                sized.append((size, took, weight))
-        self._power = power
+        weights = self._weights(told, newest)
         self._unit = max(self._unit, *weights)
-        self._seconds.add_all(seconds, weights)
+        self._seconds.add_all([seconds for seconds, _, _ in told], weights)
+        sized = [(size, run[0], w) for run, w in zip(told, weights, strict=True) if (size := run[1]) is not None]
         if sized:
             self._take_in_sized(sized)
+
+    def _weights(self, told: list[tuple[float, float | None, float]], newest: float) -> list[float]:
+        """Of runs that ended within an hour one for all: they differ by no more than a hundredth."""
+        self._power += len(told) * _POWER_A_RUN
+        if newest - min([at for _, _, at in told]) > _ALIKE_SECONDS:
+            return [2.0 ** (self._power + (at - self._origin) * _POWER_A_SECOND) for _, _, at in told]
+        return [2.0 ** (self._power + (newest - self._origin) * _POWER_A_SECOND)] * len(told)
 
     def _take_in_sized(self, runs: list[tuple[float, float, float]]) -> None:
         line = self._line or Line(max(runs[0][1], _LEAST_SECONDS))
@@ -94,13 +96,17 @@ class Evidence:
                 self._rebuild(self._first, line)
                 return
         self._count_sized(runs, line)
-        self._redraw(line)
+        self._undrawn += len(runs)
+        if self._undrawn >= _DRAWN_EVERY:
+            self._undrawn = 0
+            self._redraw(line)
 
     def _count_sized(self, runs: list[tuple[float, float, float]], line: Line) -> None:
         fixed, each = line.fixed + _LEAST_SECONDS, line.each
         ratios = [took / (fixed + each * size) for size, took, _ in runs]
         self._ratios.add_all(ratios, [weight for _, _, weight in runs])
-        self._fit.add_all(runs, line)
+        # Of many at once a few are enough for the shape of the line.
+        self._fit.add_all(runs if self._first is not None else runs[::_SHAPED_BY], line)
         self._line = line
 
     def _rebuild(self, runs: list[tuple[float, float, float]], line: Line) -> None:

@@ -7,7 +7,7 @@ exact: `timing/learned.py` measures actual ÷ predicted, and corrects by it. Pur
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
@@ -44,23 +44,25 @@ class Fit:
         self._runs = 0
         self._w = self._wx = self._wxx = self._wy = self._wxy = 0.0
 
-    def add_all(self, runs: Iterable[tuple[float, float, float]], expected: Line) -> None:
+    def add_all(self, runs: Sequence[tuple[float, float, float]], expected: Line) -> None:
         """Count runs: size, seconds, weight. By `expected` they weigh by per cent instead of seconds.
 
         By what they took, where that is more: neither a first guess that was far too low nor a run that got stuck
         may outweigh all others.
         """
         fixed, each = max(expected.fixed, _LEAST_SECONDS), expected.each
+        sum_w, sum_wx, sum_wxx, sum_wy, sum_wxy = self._w, self._wx, self._wxx, self._wy, self._wxy
         for size, seconds, weight in runs:
             predicted = fixed + each * size
             w = weight / (predicted * predicted if predicted > seconds else seconds * seconds)
             wx = w * size
-            self._runs += 1
-            self._w += w
-            self._wx += wx
-            self._wxx += wx * size
-            self._wy += w * seconds
-            self._wxy += wx * seconds
+            sum_w += w
+            sum_wx += wx
+            sum_wxx += wx * size
+            sum_wy += w * seconds
+            sum_wxy += wx * seconds
+        self._w, self._wx, self._wxx, self._wy, self._wxy = sum_w, sum_wx, sum_wxx, sum_wy, sum_wxy
+        self._runs += len(runs)
 
     def fade(self, factor: float) -> None:
         """Let every run counted so far count `factor` times as much."""

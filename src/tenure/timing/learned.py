@@ -240,7 +240,7 @@ class Learned:
                 level = max(wanted, level * FALL_A_MINUTE ** (max(0.0, at - before.at) / 60.0))
         if before is None and len(self._standing) >= _MOST_SIZES:
             self._standing.clear()  # rare: every size is looked at anew
-        seconds = self._bounds.within(math.ceil(level - _DUST))
+        seconds = self._bounds.within(float(math.ceil(level - _DUST)))
         if level != wanted:
             why = msgspec.structs.replace(why, wanted=wanted)
         standing = self._standing[key] = _Standing(level, seconds, at, self._edition, why)

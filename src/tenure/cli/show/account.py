@@ -109,7 +109,9 @@ def now(found: Found, wall: float) -> str:
             return f"due in {spoken(record.due_in)}{stopped}"
         case MessageState.LEASED:
             left = "" if record.deadline_in is None else f", lease {_lease(record.deadline_in)}"
-            return f"attempt {record.attempt} on {record.owner or 'an unknown worker'}{left}{_far(record.progress)}"
+            usual = "" if found.usual_seconds is None else f"; runs usually take {exact(found.usual_seconds)}"
+            who = record.owner or "an unknown worker"
+            return f"attempt {record.attempt} on {who}{left}{usual}{_far(record.progress)}"
         case MessageState.DEAD:
             return "until somebody redrives or deletes it"
     return f"for {spoken(wall - record.finished_at)}" if record.finished_at is not None else ""

@@ -23,4 +23,5 @@ def document(found: Found) -> dict[str, object]:
         shown["body"] = None if found.message is None else found.message.body
     shown["life"] = found.steps
     shown["paused"] = found.pause
+    shown["usual_seconds"] = found.usual_seconds
     return shown

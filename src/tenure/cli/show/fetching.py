@@ -9,6 +9,8 @@ from tenure.errors import BodyUndecodable, MessageNotFound
 from tenure.message import Message, MessageState
 from tenure.notice import Pause
 from tenure.record import Record
+from tenure.sample import Ended
+from tenure.timing.learned import Learned
 
 #: The clocks of a sender and of the store may differ by this much.
 _SKEW_SECONDS = 60.0
@@ -24,6 +26,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     message: Message | None = None
     #: Why it cannot be read; empty where it can.
     unreadable: str = ""
+    #: Of one that runs: seconds that half of the runs of its task stay within. None: none was measured.
+    usual_seconds: float | None = None
     #: Set: nothing of its queue is leased for now.
     pause: Pause | None = None
 
@@ -44,13 +48,26 @@ async def fetch(app: Tenure, id: str) -> Found:
     stored = await app.state.journal.about(record.id, since=since, limit=_MOST_EVENTS)
     notices = await app.state.board.read()
     message, unreadable = _read(record.envelope)
+    usual = await _usual(app, record) if record.state is MessageState.LEASED else None
     return Found(
         record=record,
         steps=life(record, [one.event for one in stored]),
         message=message,
         unreadable=unreadable,
+        usual_seconds=usual,
         pause=next((pause for pause in notices.paused if pause.queue == record.queue), None),
     )
+
+
+async def _usual(app: Tenure, record: Record) -> float | None:
+    """What such a run usually takes, by those that were measured last."""
+    if record.task is None:
+        return None
+    learned = Learned()
+    for one in await app.state.journal.samples(record.queue, record.task):
+        sample = one.sample
+        learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
+    return learned.predict()
 
 
 def _read(raw: bytes | None) -> tuple[Message | None, str]:

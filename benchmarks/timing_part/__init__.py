@@ -1,0 +1,1 @@
+"""What learning costs: a sample, a lease, and a worker that does both."""

@@ -38,6 +38,8 @@ _EXTRAS = {
     "redis": "redis", "rediss": "redis", "redis+sentinel": "redis", "redis+cluster": "redis",
     "sqs": "aws", "s3": "aws", "azure": "azure", "blob": "azure",
 }  # fmt: skip
+#: Clouds, where things cost money and have rights: there `create=yes` must be said.
+_MADE_IF_ASKED = ("sqs", "azure")
 #: A password, also one with a `/` or `@` that should have been quoted, and in options, or in a URL quoted in one:
 #: keys, signatures, tokens, and all that a connection string says after them.
 _SECRETS = re.compile(
@@ -138,6 +140,14 @@ def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
 def safe_url(url: str) -> str:
     """The URL without its secrets, for errors, logs and screens."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
+
+
+def creating(url: str) -> str:
+    """The URL of a place that is made if it is not there: where nothing is made unless the URL says so, it says so."""
+    parts = urlsplit(url)
+    if parts.scheme not in _MADE_IF_ASKED or "create" in dict(parse_qsl(parts.query, keep_blank_values=True)):
+        return url
+    return f"{url}{'&' if parts.query else '?'}create=yes"
 
 
 def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]:

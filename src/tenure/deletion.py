@@ -90,7 +90,8 @@ class DeletionTally:
         self._attempts += attempts
         if len(self._failures) < self._kept:
             self._failures.setdefault(failure.id, failure)
-        if failure.outcome is not Outcome.ALREADY_GONE and len(self._open) < _OPEN:
+        # One without an id cannot be known again: another one's success would seem to be its own.
+        if failure.id and failure.outcome is not Outcome.ALREADY_GONE and len(self._open) < _OPEN:
             self._open[failure.id] = None
 
     @property

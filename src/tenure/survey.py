@@ -16,11 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from tenure.event import Event, EventKind
-from tenure.finding import Finding
 from tenure.sample import Ended, Sample
 from tenure.settlement import Outcome
 from tenure.state import Journal, Records, State
-from tenure.timing.advice import advise_deletions
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.scaling import Pace
 
@@ -51,28 +49,12 @@ _BY_CODE = {
 _BURIALS = frozenset({"liveness", "supervisor"})
 
 
-class Deletions(msgspec.Struct, frozen=True):
-    """How deletes ended, by the workers' own counts since their start; of those that told of no failure, by events."""
-
-    total: int
-    outcomes: dict[str, int]
-    #: Did not work at first, and known to be gone since.
-    resolved: int
-
-    @property
-    def failed(self) -> int:
-        """How many did not work, resolved or not."""
-        return self.total - self.outcomes.get(Outcome.DELETED, 0)
-
-
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was found."""
 
     figures: tuple[Figures, ...]
     #: How long messages of a queue keep a slot, failed runs too. Queues without a run are not in it.
     pace: dict[str, Pace]
-    #: None: nothing was deleted.
-    deletions: Deletions | None
     #: Came back, and nobody knows of which task.
     unknown_expired: int
     unknown_crashed: int
@@ -81,15 +63,6 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     #: There are more events in that time than were looked at.
     is_cut: bool
-
-    def findings(self) -> list[Finding]:
-        """What concerns all workers together; on each task `advise` has a word."""
-        if self.deletions is None:
-            return []
-        failures = {word: count for word, count in self.deletions.outcomes.items() if word != Outcome.DELETED}
-        told = [f"{count:,} {word}" for word, count in sorted(failures.items())]
-        details = ", ".join([*told, f"{self.deletions.resolved:,} gone since"])
-        return advise_deletions("all workers", self.deletions.total, self.deletions.failed, details)
 
 
 async def survey(
@@ -109,7 +82,7 @@ async def survey(
         samples = [one for one in await samples_of(state.journal, queue, task) if one.at >= since]
         figures.append(counted.figures(queue, task, known.get((queue, task)), samples, unknown))
     return Survey(
-        figures=tuple(figures), pace=counted.pace(), deletions=counted.deletions(),
+        figures=tuple(figures), pace=counted.pace(),
         unknown_expired=unknown["expired"], unknown_crashed=unknown["crashed"],
         events=len(events), since=since, is_cut=is_cut,
     )  # fmt: skip
@@ -154,8 +127,6 @@ class _Counted:
         #: By the moment at which they were retired: whether they had said goodbye.
         self._left: dict[float, bool] = {}
         self._returned: dict[str, list[str]] = {"expired": [], "crashed": []}
-        self._deletes: Counter[str | None] = Counter()
-        self._told: dict[str, dict[str, object]] = {}
 
     @property
     def names(self) -> Iterable[Name]:
@@ -171,8 +142,6 @@ class _Counted:
                 self._left[event.at] = bool(event.data.get("left"))
             case EventKind.CANCELLED:
                 self._cancelled.update(event.data.get("ids", ()))
-            case EventKind.DELETIONS if event.owner is not None:
-                self._told[event.owner] = event.data
             case _ if event.queue is not None and event.task is not None:
                 what = _BY_CODE.get((event.kind, str(event.data.get("code"))), _COUNTED.get(event.kind))
                 if what is not None:
@@ -192,7 +161,8 @@ class _Counted:
         if event.data.get("code") == "max_hold":
             counts["held"] += 1
         if event.kind in (EventKind.COMPLETED, EventKind.DUPLICATE):
-            self._deletes[event.owner] += 1
+            counts["deletes"] += 1
+            counts["undeleted"] += event.data.get("delete", Outcome.ALREADY_GONE) != Outcome.ALREADY_GONE
         if event.seconds is not None:
             self._seconds.setdefault(name[0], []).append(event.seconds)
 
@@ -237,6 +207,7 @@ class _Counted:
             duplicates=counts["duplicates"], overran=counts["overran"], held=counts["held"],
             expired=_or_unknown(counts["expired"], unknown["expired"]),
             crashed=_or_unknown(counts["crashed"], unknown["crashed"]),
+            deletes=counts["deletes"], deletes_failed=counts["undeleted"],
         )  # fmt: skip
 
     def pace(self) -> dict[str, Pace]:
@@ -247,20 +218,6 @@ class _Counted:
             if durations is not None:
                 found[queue] = Pace(durations.mean, durations.q99, durations.samples)
         return found
-
-    def deletions(self) -> Deletions | None:
-        """Of the workers that ran something we look at."""
-        outcomes: Counter[str] = Counter()
-        resolved = 0
-        for owner, number in self._deletes.items():
-            told = self._told.get(owner or "")
-            if told is None:  # it tells only of failures
-                outcomes[Outcome.DELETED.value] += number
-                continue
-            counts = msgspec.convert(told.get("outcomes", {}), dict[str, int])
-            outcomes.update(counts)
-            resolved += msgspec.convert(told.get("resolved", 0), int)
-        return Deletions(outcomes.total(), dict(outcomes), resolved) if outcomes else None
 
 
 def _or_unknown(number: int, unknown: int) -> int | None:

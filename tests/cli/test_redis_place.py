@@ -1,12 +1,17 @@
 """A place on a real Redis server, by its URL: who looks at one that is not there creates nothing."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 from tests.servers.shared import shared, shared_cluster
 
-from .conftest import Run
+from tenure import Tenure
+from tenure.event import Event, EventKind
+from tenure.sample import Sample
+
+from .conftest import Run, answer
 from .test_bad_input import _refused
 
 
@@ -49,3 +54,27 @@ def test_a_place_that_has_no_message_yet_is_there_all_the_same(tenure: Run, url:
     paused = tenure("pause", "mine:app", "default", "--yes")
     assert paused.exit_code == 0, paused.stderr
     assert tenure("queues", url).exit_code == 0
+
+
+def test_timing_and_scaling_read_the_journal_there(tenure: Run, url: str) -> None:
+    assert tenure("submit", url, "resize", "{}", "--create").exit_code == 0
+
+    async def told() -> None:
+        async with Tenure(url) as app:
+            wall = app.clock.wall()
+            for page in range(3):
+                await app.state.journal.append(
+                    [
+                        Event(EventKind.COMPLETED, wall, "default-tasks", "resize", f"{page}-{place}", "w/1", 1, 2.0)
+                        for place in range(700)
+                    ]
+                )
+            await app.state.journal.sample([Sample("default-tasks", "resize", 2.0, wall) for _ in range(150)])
+
+    asyncio.run(told())
+    document = answer(tenure("timing", url, "--json"))
+    (task,) = document["tasks"]
+    assert (document["events"], document["cut"], task["completed"]) == (2100, False, 2100)
+    assert (task["durations"]["samples"], task["durations"]["q99"]) == (150, 2.0)
+    (queue,) = answer(tenure("scaling", url, "--json"))["queues"]
+    assert (queue["ready"], queue["mean_seconds"], queue["runs"], queue["desired"]) == (1, 2.0, 2100, 1)

@@ -32,8 +32,6 @@ class AzureHarness(Harness):
     """Azurite, with its time told by every request."""
 
     options: tuple[str, ...] = ()
-    #: Virtual hours cost nothing, but the calls of four workers to a real server do.
-    long_seconds = 620.0
     storms = 2
 
     def __init__(self, fault: Fault | None = None) -> None:

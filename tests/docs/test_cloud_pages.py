@@ -66,7 +66,7 @@ def test_the_numbers_of_the_page_about_azure_are_those_of_the_code() -> None:
     assert f"| {cost:.2f} |" in AZURE
     assert f"`{CONTAINER}/orders/" in AZURE
     assert KEPT_DAYS == 7
-    assert f"up to {TRAITS.body_limit // 1024} KiB" in AZURE
+    assert f"up to {TRAITS.body_limit:,} bytes" in AZURE
 
 
 @pytest.mark.parametrize("sdk", ["azure", "botocore", "aiobotocore"])

@@ -23,6 +23,7 @@ from tenure.record import Record
 from tenure.runtime import strangers
 from tenure.runtime.spawning import ChildFailed
 from tenure.task import TaskOptions
+from tenure.timing.advice import IDS
 
 from .command_page import page as command_page
 from .markdown import ROOT
@@ -83,7 +84,7 @@ def test_every_error_is_in_the_reference_with_its_code() -> None:
 def _reason_codes() -> set[str]:
     """Every code that a worker or a store gives as the reason of something, found where it is given."""
     codes = set()
-    for path in [*SOURCE.glob("runtime/*.py"), *SOURCE.glob("adapters/**/*.py")]:
+    for path in [SOURCE / "refusal.py", *SOURCE.glob("runtime/*.py"), *SOURCE.glob("adapters/**/*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reason":
                 first = node.args[0]
@@ -200,3 +201,7 @@ def test_the_glossary_has_the_words_of_the_map_and_is_in_order() -> None:
     assert len(wanted) > 10
     assert wanted - inner <= known
     assert {state.value for state in MessageState} <= known
+
+
+def test_every_finding_on_leases_is_on_the_page_that_tells_what_to_do() -> None:
+    assert sorted(_names(_section(_page("how-to/tune-leases.md"), "The findings"))) == sorted(IDS)

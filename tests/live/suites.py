@@ -25,6 +25,8 @@ _TO_THE_MOMENT = frozenset({
     "test_a_touch_sets_the_deadline_from_now",
     "test_touching_again_and_again_does_not_add_up",
     "test_a_touch_never_shortens",
+    "test_a_stale_settle_does_no_harm_to_the_new_holder",
+    "test_a_renewed_claim_runs_on_from_now",
 })  # fmt: skip
 
 

@@ -368,7 +368,8 @@ async def test_the_tidier_looks_page_by_page(virtual_clock: VirtualClock, monkey
     ["bodies", "file://bodies", "file:///", "file:bodies", "file:///x?creat=no", "file:///x?keep_seconds=0",
      "file:///x?create=maybe", "ftp://host/x", "http://[", "s3:///x", "s3://B", "s3://bucket?regio=x",
      "s3://bucket?endpoint=host", "s3://bucket?timeout_seconds=-1", "s3://bucket?region=EU", "blob://account",
-     "blob://A/c", "blob://account/c?prefix=x", "blob://account/c?keep_seconds=x", "blob://account/c?create=1"],
+     "blob://A/con", "blob://account/con?prefix=x", "blob://account/con?keep_seconds=x", "blob://account/con?create=1",
+     "blob://account/c", "blob://account/Bodies", "blob://account/a--b", f"blob://account/{'c' * 64}"],
 )  # fmt: skip
 def test_a_url_that_names_no_place_is_refused_when_the_app_is_made(url: str) -> None:
     with pytest.raises(BadURL):
@@ -377,7 +378,7 @@ def test_a_url_that_names_no_place_is_refused_when_the_app_is_made(url: str) -> 
 
 def test_a_secret_is_not_repeated() -> None:
     with pytest.raises(BadURL) as caught:
-        assembly.cloakroom("blob://account/c?key=abc%3D%3D&nonsense=1", clock=SYSTEM_CLOCK)
+        assembly.cloakroom("blob://account/con?key=abc%3D%3D&nonsense=1", clock=SYSTEM_CLOCK)
     assert "abc" not in str(caught.value)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -10,9 +11,11 @@ import pytest
 from tenure import BadArgument, Call, Tenure
 from tenure.envelope import decode, encode, join, split
 from tenure.errors import BadTask, BodyUndecodable
-from tenure.foreign import Foreign, read_task
+from tenure.foreign import Foreign, Router, read_task
 from tenure.lease import Lease
 from tenure.message import Message, Overrides
+from tenure.runtime.routing import Routing
+from tenure.verdict import Dead
 
 TASK = {
     "task_id": "7f9c",
@@ -195,3 +198,12 @@ def test_an_envelope_that_was_split_is_joined_again() -> None:
     assert body == b' {"a": [1, 2] } '
     again = decode(join(head, body))
     assert encode(msgspec.structs.replace(again, body=message.body)) == encode(message)
+
+
+def test_without_a_route_the_reason_says_how_to_have_one() -> None:
+    delivery: Any = SimpleNamespace(lease=SimpleNamespace(queue="images"))
+    for router in (None, Router(None)):
+        verdict = Routing(router, 3).read(delivery, BodyUndecodable("it carries no version"))
+        assert isinstance(verdict, Dead)
+        assert verdict.reason.code == "body_undecodable"
+        assert "app.on_foreign" in verdict.reason.text

@@ -11,7 +11,7 @@ from tenure.call import LONGEST_SECONDS
 from tenure.errors import PayloadInvalid
 from tenure.message import Message, Overrides
 from tenure.retry import RetryPolicy
-from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_failure
+from tenure.runtime.judging import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure
 from tenure.task import Policy
 from tenure.timing.policy import LeasePolicy
 from tenure.verdict import Dead, Reason, Retried
@@ -156,6 +156,14 @@ def test_whatever_is_raised_is_judged_and_can_be_stored(error: BaseException) ->
     reason = reason_of(judge(error))
     assert msgspec.json.decode(msgspec.json.encode(reason), type=Reason) == reason
     assert reason.text
+
+
+@pytest.mark.parametrize("error", [OSError("begin" + "x" * 2 * TEXT_LIMIT), Reject("begin" + "x" * 2 * TEXT_LIMIT)])
+def test_what_an_error_says_is_kept_from_its_beginning(error: BaseException) -> None:
+    text = reason_of(judge(error)).text
+    assert "begin" in text[:20]
+    assert text.endswith("x…")
+    assert len(text) <= TEXT_LIMIT + len("OSError: ")
 
 
 def test_a_long_traceback_keeps_its_end() -> None:

@@ -91,7 +91,9 @@ def test_a_settle_that_came_too_late_says_what_was_found() -> None:
 def test_what_the_ledger_sealed_is_completed_whatever_the_broker_says(outcome: Outcome) -> None:
     one = delivery(Completed(b"1"))
     one.sealed = True
-    assert reporting.event_of(one, Settlement(outcome), owner="w/1", at=0.0).kind is EventKind.COMPLETED
+    told = reporting.event_of(one, Settlement(outcome), owner="w/1", at=0.0)
+    assert told.kind is EventKind.COMPLETED
+    assert told.data == ({} if Settlement(outcome).took_effect else {"delete": outcome.value})
 
 
 def test_every_event_can_be_stored() -> None:

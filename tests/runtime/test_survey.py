@@ -127,7 +127,7 @@ async def test_a_task_whose_policy_is_known_has_figures_before_its_first_run(har
     standing = Standing(30.0)
     found = await _survey(harness, [], standings={(QUEUE, "idle"): standing})
     assert found.figures == (Figures(queue=QUEUE, task="idle", standing=standing),)
-    assert found.deletions is None
+    assert found.figures[0].deletion_failure_rate is None
 
 
 async def test_only_what_is_seen_is_counted(harness: Harness) -> None:
@@ -141,20 +141,12 @@ async def test_how_long_a_slot_is_kept_counts_failed_runs_too(harness: Harness) 
     assert (await _survey(harness, events)).pace == {QUEUE: Pace(2.0, 3.0, 2)}
 
 
-async def test_deletes_are_counted_by_the_workers_that_told_and_by_events_of_the_others(harness: Harness) -> None:
-    def deletions(deleted: int, unknown: int, owner: str) -> Event:
-        data = {"total": deleted + unknown, "outcomes": {"deleted": deleted, "unknown": unknown}, "resolved": 1}
-        return Event(EventKind.DELETIONS, NOW, owner=owner, data=data)
-
-    events = [_event(EventKind.COMPLETED, id=str(number)) for number in range(10)]
-    events += [Event(EventKind.COMPLETED, NOW, QUEUE, "work", "z", "w/2", 1)]
-    events += [deletions(5, 1, "w/2"), deletions(97, 3, "w/2"), deletions(0, 50, "elsewhere/1")]
-    found = await _survey(harness, events)
-    assert found.deletions is not None
-    assert (found.deletions.total, found.deletions.failed, found.deletions.resolved) == (110, 3, 1)
-    (finding,) = found.findings()
-    assert (finding.id, finding.severity, finding.subject) == ("deletion_failures", "critical", "all workers")
-    assert finding.evidence == "3 of 110 deletes did not work (2.7 %): 3 unknown, 1 gone since"
+async def test_deletes_that_did_not_work_are_counted_for_their_task(harness: Harness) -> None:
+    outcomes = [None, None, "already_gone", "unknown", "taken_over"]
+    events = [_event(EventKind.COMPLETED, data={"delete": how} if how else {}) for how in outcomes]
+    events += [_event(EventKind.DUPLICATE), _event(EventKind.RETRIED)]
+    figures = await _work(harness, events)
+    assert (figures.deletes, figures.deletes_failed) == (6, 2), "what is gone already is as it should be"
 
 
 async def test_a_window_is_read_from_its_end_and_is_bounded(harness: Harness) -> None:

@@ -1,7 +1,7 @@
 """Stand-ins for Amazon's services, as processes of their own on free loopback ports.
 
     ministack   SQS, DynamoDB and S3; a stale receipt is an error (a package from PyPI)
-    lenient     ministack, but a stale receipt deletes too
+    lenient     ministack, but a stale receipt deletes too, and hides or shows
     fauxqs      SQS alone; a delete with a stale receipt answers 200 and deletes nothing (a package from npm)
 
 Both serve a request at the moment that its header `x-test-now` says, so that tests in virtual time see time pass.

@@ -1,8 +1,8 @@
 """Runs ministack with a clock that its clients may set: `python aws_ministack.py PORT [lenient]`, a process of its own.
 
 A request with the header `x-test-now` is served at that moment (Unix seconds), so that tests in virtual time see
-messages come back after virtual seconds. Without the header the time is the machine's. `lenient`: a delete with any
-receipt that was ever given out deletes the message, as standard queues may do. Started by `aws.py`.
+messages come back after virtual seconds. Without the header the time is the machine's. `lenient`: any receipt that
+was ever given out deletes the message, and changes its visibility, as standard queues may do. Started by `aws.py`.
 """
 
 import os
@@ -19,7 +19,7 @@ def _now() -> float:
 
 
 def _take_stale_receipts(sqs: Any) -> None:
-    """Every receipt of a message stands for its latest one, where a delete is asked for."""
+    """Every receipt of a message stands for its latest one, where a delete or another visibility is asked for."""
     issued: dict[str, dict[str, Any]] = {}
     collect = sqs._collect_msgs
 
@@ -32,10 +32,13 @@ def _take_stale_receipts(sqs: Any) -> None:
         known = issued.get(words.get("ReceiptHandle", ""))
         return words | {"ReceiptHandle": known["receipt_handle"]} if known is not None else words
 
-    one, many = sqs._act_delete_message, sqs._act_delete_message_batch
-    table = next(value for value in vars(sqs).values() if isinstance(value, dict) and value.get("DeleteMessage") is one)
-    table["DeleteMessage"] = lambda data, url: one(latest(data), url)
-    table["DeleteMessageBatch"] = lambda data, url: many(data | {"Entries": list(map(latest, data["Entries"]))}, url)
+    table = next(value for value in vars(sqs).values() if isinstance(value, dict) and "DeleteMessage" in value)
+    for name in ("DeleteMessage", "ChangeMessageVisibility"):
+        one, many = table[name], table[f"{name}Batch"]
+        table[name] = lambda data, url, one=one: one(latest(data), url)
+        table[f"{name}Batch"] = lambda data, url, many=many: many(
+            data | {"Entries": list(map(latest, data["Entries"]))}, url
+        )
     sqs._collect_msgs = collecting
 
 

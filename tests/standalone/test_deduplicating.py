@@ -3,12 +3,14 @@
 import asyncio
 from typing import Any
 
+import boto3  # type: ignore[import-untyped]
 import pytest
+from azure.storage.blob import BlobServiceClient
 
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost
 from tenure.standalone import DeduplicationRecord, MessageDeduplicator, sync
-from tenure.standalone.steps import Call, Steps
-from tenure.standalone.stores import Found, MemoryStore
+from tenure.standalone.steps import Call, Steps, run
+from tenure.standalone.stores import DynamoStore, Found, MemoryStore
 from tenure.testing.virtual import VirtualClock
 
 
@@ -120,6 +122,7 @@ async def test_the_same_id_with_another_payload_is_refused() -> None:
     with pytest.raises(KeyConflict):
         async with dedup.once("order-17", payload_hash="b"):
             pytest.fail("it was begun")
+    assert (dedup.false_positives, dedup.duplicates_detected) == (1, 1), "it only looked like one"
 
 
 async def test_what_is_remembered_is_bounded_by_age_and_number(virtual_clock: VirtualClock) -> None:
@@ -214,6 +217,49 @@ async def test_an_own_write_whose_reply_was_lost_is_recognised() -> None:
         assert turn.is_first, "the record in the store is ours"
 
 
+async def test_a_record_that_cannot_be_read_is_a_failure_of_the_store() -> None:
+    store = MemoryStore()
+    dedup = MessageDeduplicator("x", store=store)
+    await dedup.mark_processed("msg-1")
+    (key,) = store._kept
+    run(store.swap(key, b"not ours", "1", 60))
+    other = MessageDeduplicator("x", store=store)
+    with pytest.raises(BrokerUnavailable, match="nothing was looked up"):
+        await other.check_duplicate("msg-1")
+    with pytest.raises(BrokerUnavailable, match="was not begun"):
+        async with other.once("msg-1"):
+            pytest.fail("it was begun")
+    generous = MessageDeduplicator("x", store=store, on_store_failure="open")
+    assert await generous.check_duplicate("msg-1") == (False, None)
+
+
+async def test_a_message_without_a_correlation_is_known_all_the_same() -> None:
+    store = MemoryStore()
+    await MessageDeduplicator("x", store=store).mark_processed("msg-1", None)
+    is_duplicate, reason = await MessageDeduplicator("x", store=store).check_duplicate("msg-1", None)
+    assert is_duplicate
+    assert "None" not in (reason or "")
+    async with MessageDeduplicator("x", store=store).once("msg-1", None) as turn:
+        assert turn.is_done
+
+
+class Restless(MemoryStore):
+    """Others write there, and remove it again, whenever it is looked at."""
+
+    def add(self, key: str, record: bytes, keep_seconds: float) -> Steps[str | None]:
+        del key, record, keep_seconds
+        yield from ()
+        return None
+
+
+async def test_what_could_not_be_written_down_is_told() -> None:
+    dedup = MessageDeduplicator("x", store=Restless())
+    with pytest.raises(BrokerUnavailable, match="msg-1 was done, and that was not written down"):
+        await dedup.mark_processed("msg-1")
+    async with dedup.once("msg-1") as turn:
+        assert turn.is_running, "nobody can say that it is ours"
+
+
 async def test_the_error_of_the_handler_is_the_one_that_is_raised() -> None:
     store = Away()
     store.is_away = False
@@ -232,6 +278,21 @@ async def test_the_error_of_the_handler_is_the_one_that_is_raised() -> None:
 async def test_bad_input_is_refused() -> None:
     with pytest.raises(BadArgument, match="empty message id"):
         await MessageDeduplicator("x").mark_processed("")
+    number: Any = 17
+    with pytest.raises(BadArgument, match="17 is not a message id"):
+        await MessageDeduplicator("x").check_duplicate(number)
+    for seconds in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(BadArgument, match="keep_seconds"):
+            MessageDeduplicator("x", keep_seconds=seconds)
+        with pytest.raises(BadArgument, match="claim_seconds"):
+            MessageDeduplicator("x", claim_seconds=seconds)
+    table = boto3.resource("dynamodb", region_name="eu-west-1").Table("orders")
+    for wrong_client in (table, boto3.client("sqs", region_name="eu-west-1"), None):
+        with pytest.raises(BadArgument, match="is no client of DynamoDB"):
+            DynamoStore(wrong_client, "orders")
+    service = BlobServiceClient("http://127.0.0.1:1/account", credential="a2V5")
+    with pytest.raises(BadArgument, match="get_container_client"):
+        MessageDeduplicator("x", service)
     wrong: Any = "perhaps"
     with pytest.raises(BadArgument, match="on_store_failure"):
         MessageDeduplicator("x", on_store_failure=wrong)

@@ -5,7 +5,10 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock
 
+import aiobotocore.session  # type: ignore[import-untyped]
+import boto3  # type: ignore[import-untyped]
 import pytest
+from azure.storage.queue import QueueServiceClient
 
 from tenure.errors import BadArgument
 from tenure.settlement import Outcome
@@ -114,6 +117,52 @@ async def test_what_has_no_receipt_is_refused(message: Any) -> None:
         await delete_message_with_retry(AsyncMock(), message)
 
 
+@pytest.mark.parametrize("message", ["receipt-1", Receipt("", "receipt-1"), {"id": None, "pop_receipt": "receipt-1"}])
+async def test_on_azure_a_receipt_without_its_message_is_refused(message: Any) -> None:
+    client = AsyncMock()
+    # Without an id the path of the request would be that of *all* messages: "clear the queue".
+    with pytest.raises(BadArgument, match="id of the message"):
+        await delete_message_with_retry(client, message)
+    client.delete_message.assert_not_called()
+    with pytest.raises(BadArgument, match="id of the message"):
+        await delete_queue_message_safe(client, "", "receipt-1")
+    assert await delete_message_with_retry(client, message, queue_url="q") == (True, None), "SQS wants no more"
+
+
+@pytest.mark.parametrize("client", [None, object(), MESSAGE, "queue"])
+async def test_what_is_no_client_is_refused_at_once(client: Any) -> None:
+    with pytest.raises(BadArgument, match="is no client of a queue"):
+        await delete_message_with_retry(client, MESSAGE)
+    with pytest.raises(BadArgument, match="is no client of a queue"):
+        await delete_message_with_retry(client, MESSAGE, queue_url="q")
+
+
+def test_a_client_of_another_service_is_refused() -> None:
+    service = boto3.client("s3", region_name="eu-west-1")
+    with pytest.raises(BadArgument, match="is no client of a queue"):
+        sync.delete_message_with_retry(service, MESSAGE, queue_url="q")
+    storage = QueueServiceClient("http://127.0.0.1:1/account", credential="a2V5")
+    with pytest.raises(BadArgument, match="is no client of a queue"):
+        sync.delete_message_with_retry(storage, MESSAGE)
+    queue = storage.get_queue_client("queue")
+    with pytest.raises(BadArgument, match="knows its queue"):
+        sync.delete_message_with_retry(queue, MESSAGE, queue_url="q")
+
+
+async def test_a_client_of_aiobotocore_that_was_not_entered_is_refused() -> None:
+    client = aiobotocore.session.get_session().create_client("sqs", region_name="eu-west-1")
+    with pytest.raises(BadArgument, match="async with"):
+        await delete_message_with_retry(client, MESSAGE, queue_url="q")
+    async with client:
+        pass  # else it complains that nobody did
+
+
+@pytest.mark.parametrize("delay", [-1.0, float("nan"), float("inf")])
+async def test_a_pause_that_is_none_is_refused(delay: float) -> None:
+    with pytest.raises(BadArgument, match="retry_delay"):
+        await delete_message_with_retry(AsyncMock(), MESSAGE, retry_delay=delay)
+
+
 async def test_by_id_and_receipt() -> None:
     client = AsyncMock()
     assert await delete_queue_message_safe(client, "m-2", "receipt-2") == (True, None)
@@ -189,6 +238,13 @@ async def test_what_failed_is_resolved_when_the_message_is_seen_and_deleted_agai
     assert tracker.deletion_failures.keys() == {"m-1"}
     await tracker.delete_and_track(AsyncMock(), MESSAGE)
     assert (tracker.deletion_failures, tracker.get_stats()["resolved"]) == ({}, 1)
+
+
+async def test_messages_without_an_id_do_not_resolve_each_other() -> None:
+    tracker = MessageDeletionTracker("x")
+    await tracker.delete_and_track(_client(LOST_REPLY), "receipt-1", max_retries=1, queue_url="q")
+    await tracker.delete_and_track(AsyncMock(), "receipt-2", queue_url="q")
+    assert (tracker.resolved_deletions, list(tracker.deletion_failures)) == (0, [""])
 
 
 async def test_failures_are_bounded_and_the_first_ones_are_kept() -> None:

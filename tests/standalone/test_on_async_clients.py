@@ -173,6 +173,25 @@ async def test_a_heartbeat_goes_on_after_failed_beats(ground: AsyncGround) -> No
     assert (rule.used, heartbeat.last_error) == (2, None)
 
 
+async def test_a_lost_reply_to_a_beat(ground: AsyncGround) -> None:
+    await ground.send()
+    rule = ground.proxy.rule(ground.is_extend, ground.proxy.drop_reply, times=1)
+    heartbeat = _heartbeat(ground, await ground.receive(30))
+    if ground.queue_url is None:
+        # The new receipt went with the reply: nobody can renew the message, or delete it.
+        with pytest.raises(LeaseLost):
+            async with heartbeat:
+                await asyncio.sleep(20)
+        assert not (await delete_message(ground.client, heartbeat.receipt)).ok
+        assert await ground.receive(1) is None, "it is hidden for as long as the beat asked for"
+        ground.pass_by(31)
+        assert await ground.receive(1) is not None, "and nothing was lost"
+    else:
+        async with heartbeat:
+            await until(lambda: heartbeat.extension_count > 1)
+    assert rule.used == 1
+
+
 async def test_a_heartbeat_notices_that_the_message_is_gone(ground: AsyncGround) -> None:
     await ground.send()
     message = await ground.receive(30)

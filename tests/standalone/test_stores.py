@@ -143,7 +143,7 @@ async def test_of_many_tasks_one_is_first(awaited_store: Store) -> None:
 
 
 def test_a_turn_that_lapsed_is_taken_by_one(store: Store) -> None:
-    first = sync.MessageDeduplicator("x", store=store, claim_seconds=-1.0)  # over at once, as after a death
+    first = sync.MessageDeduplicator("x", store=store, claim_seconds=1e-9)  # over at once, as after a death
     turn = run(first.claim_steps("order-17", "", None))
     assert turn.is_first
 

@@ -88,6 +88,13 @@ async def test_time_since_the_receive_counts(virtual_clock: VirtualClock) -> Non
     assert client.calls == [(1000, 30)], "20 s of it are over: at once"
 
 
+async def test_a_receive_in_the_future_is_refused(virtual_clock: VirtualClock) -> None:
+    # Of `time.time()`: the lease would seem to last for years, and no beat would ever come.
+    for moment in (virtual_clock.wall(), float("nan")):
+        with pytest.raises(BadArgument, match=r"time\.monotonic\(\)"):
+            _sqs(virtual_clock, 30, received_at=moment)
+
+
 async def test_a_hold_can_be_limited(virtual_clock: VirtualClock) -> None:
     client, heartbeat = _sqs(virtual_clock, 30, max_hold_seconds=100)
     async with heartbeat:
@@ -184,6 +191,19 @@ async def test_a_lost_lease_ends_the_block(code: str, virtual_clock: VirtualCloc
     await asyncio.sleep(1)
 
 
+async def test_the_block_ends_also_if_its_own_call_fails(virtual_clock: VirtualClock) -> None:
+    client = AsyncMock()
+    client.update_message.side_effect = storage_error("MessageNotFound", 404)
+    began = virtual_clock.monotonic()
+    with pytest.raises(LeaseLost) as caught:
+        async with VisibilityHeartbeat(
+            client, STORED, visibility_timeout=30, clock=virtual_clock, on_lost=lambda: 1 / 0
+        ):
+            await asyncio.sleep(1000)
+    assert virtual_clock.monotonic() - began < 30, "it went on without its lease"
+    assert caught.value.code == "lease_lost"
+
+
 async def test_a_cancellation_from_outside_stays_one(virtual_clock: VirtualClock) -> None:
     client, heartbeat = _sqs(virtual_clock, 30)
 
@@ -217,6 +237,7 @@ async def test_events_are_named_for_queries(virtual_clock: VirtualClock, caplog:
     kinds = [one["event_type"] for one in told]
     assert kinds == ["heartbeat_started", "heartbeat_extension_failed", "heartbeat_extended", "heartbeat_stats"]
     assert {one["job_id"] for one in told} == {"job-7"}
+    assert told[1]["error_message"] == "Network error"
     assert (told[-1]["extension_count"], told[-1]["is_running"], told[-1]["last_error"]) == (1, False, None)
 
 
@@ -260,6 +281,11 @@ def test_the_error_of_the_block_is_the_one_that_is_raised() -> None:
     client.update_message.side_effect = storage_error("MessageNotFound", 404)
     with pytest.raises(ZeroDivisionError), VisibilityHeartbeat(client, STORED):
         _ = 1 / 0
+
+
+def test_on_azure_a_bare_receipt_cannot_be_renewed() -> None:
+    with pytest.raises(BadArgument, match="id of the message"):
+        VisibilityHeartbeat(MagicMock(), "receipt-1", visibility_timeout=30)
 
 
 def test_a_thread_and_an_async_client_do_not_fit() -> None:

@@ -109,6 +109,13 @@ def test_an_own_estimate_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calculate_visibility_timeout("mine") == 360
 
 
+def test_an_estimate_that_says_too_little_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROCESSING_TIME_ESTIMATES, "mine", {"average": 200})
+    assert get_recommended_timeout("mine")["recommended_timeout_seconds"] == 360
+    with pytest.raises(BadArgument, match="PROCESSING_TIME_ESTIMATES\\['mine'\\] has no 'max'"):
+        calculate_visibility_timeout("mine", use_max=True)
+
+
 def test_sizes_are_estimated_between_the_rows() -> None:
     assert estimate_processing_seconds(4 * GIB) == 1860
     assert estimate_processing_seconds(3 * GIB) == 1500

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.finding import Finding, Severity
-from tenure.timing.advice import advise, advise_deletions
+from tenure.timing.advice import IDS, advise
 from tenure.timing.figures import Durations, Figures, Standing
 
 FIXED = Standing(100.0, is_renewed=False)
@@ -23,6 +23,7 @@ def _of(**figures: Any) -> Figures:
 
 
 def _severities(figures: Figures) -> dict[str, Severity]:
+    assert {one.id for one in advise(figures)} <= IDS
     return {one.id: one.severity for one in advise(figures)}
 
 
@@ -50,6 +51,13 @@ def test_at_90_percent_half_as_much_again_is_advised_and_more_where_that_is_too_
     assert high.remedy == "Raise the lease to 150 s, or switch the heartbeat on."
     over = _one("lease_use_critical", _of(standing=FIXED, durations=_took(120.0)))
     assert "to 210 s" in over.remedy  # 120 × 1.75; 120 s would be 80 % of 150 s
+
+
+def test_runs_that_were_ended_at_their_lease_would_have_taken_longer() -> None:
+    took = Durations(10, 7, 90.0, 90.0, 100.0, 100.0, 100.0)
+    figures = _of(standing=FIXED, durations=took, advised_lease_seconds=350.0)
+    assert "to 350 s" in _one("lease_use_critical", figures).remedy
+    assert "(7 of them ended from outside)" in _one("lease_use_critical", figures).evidence
 
 
 def test_no_lease_is_advised_that_the_broker_does_not_give() -> None:
@@ -127,9 +135,8 @@ def test_one_duplicate_is_too_many_and_five_percent_are_critical(duplicates: int
     ("failed", "expected"), [(0, []), (9, []), (10, ["warning"]), (19, ["warning"]), (20, ["critical"])]
 )
 def test_deletes_are_judged_at_one_and_at_two_percent(failed: int, expected: list[str]) -> None:
-    assert [one.severity for one in advise_deletions("workers", 1000, failed)] == expected
     found = advise(_of(deletes=1000, deletes_failed=failed))
-    assert [one.id for one in found] == ["deletion_failures"] * len(expected)
+    assert [(one.id, one.severity) for one in found] == [("deletion_failures", severity) for severity in expected]
 
 
 def test_what_came_back_is_told_apart_by_why() -> None:
@@ -138,7 +145,7 @@ def test_what_came_back_is_told_apart_by_why() -> None:
     assert _severities(figures) == {
         "redelivered_crash": "critical", "redelivered_expiry": "warning", "redelivered_retry": "warning",
     }  # fmt: skip
-    assert "6 came back because their worker died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
+    assert "6 came back because their worker or process died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
 
 
 def test_a_lease_that_ended_has_another_remedy_where_it_is_renewed() -> None:
@@ -155,7 +162,7 @@ def test_a_lease_that_the_sweep_and_its_late_holder_told_of_is_one_delivery() ->
     assert figures.deliveries == 100
     evidence = _one("redelivered_expiry", figures).evidence
     assert evidence == (
-        "1 came back because their lease had ended; 1 runs went on after their lease was gone (1.0 % of 100 deliveries)"
+        "1 came back because their lease had ended; 1 run went on after their lease was gone (1.0 % of 100 deliveries)"
     )
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tenure.sample import Ended, Sample
-from tenure.timing.forecast import Forecast, forecasts
+from tenure.timing.forecast import Forecast, beats_needed, forecasts
 from tenure.timing.learned import Bounds
 from tenure.timing.prior import Prior
 from tenure.timing.profile import PROFILES, Profile
@@ -94,3 +94,8 @@ def test_what_was_ended_from_outside_makes_a_lease_longer() -> None:
     (plain,) = forecasts(runs)
     (longer,) = forecasts([*runs, *(Sample("q", "t", 60.0, 200.0, Ended.KILLED, hardware="x 2") for _ in range(5))])
     assert longer.lease_seconds > 5 * plain.lease_seconds
+
+
+@pytest.mark.parametrize(("seconds", "beats"), [(0.0, 0), (9.9, 0), (10.0, 1), (19.9, 1), (20.0, 2), (95.0, 9)])
+def test_a_run_is_renewed_so_often(seconds: float, beats: int) -> None:
+    assert beats_needed(seconds, 10.0, 10.0) == beats

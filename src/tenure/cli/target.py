@@ -12,11 +12,11 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
 import click
 
 from tenure.app import Tenure
+from tenure.assembly import creating
 from tenure.cli.failing import BadTarget
 from tenure.errors import BadArgument
 
@@ -83,20 +83,12 @@ def find(target: str | None, *, must_exist: bool = True) -> Tenure:
     if not target:
         raise BadTarget(f"no target: {_NAME_ONE}, or set TENURE_URL")
     if is_place(target):
-        return Tenure(target if must_exist else _creating(target), must_exist=must_exist)
+        return Tenure(target if must_exist else creating(target), must_exist=must_exist)
     from tenure.cli.loading import load
 
     # What a module prints while it is imported must not end up in our JSON.
     with contextlib.redirect_stdout(sys.stderr):
         return load(target)
-
-
-def _creating(url: str) -> str:
-    """Where a cloud makes nothing unless its URL says so, say so."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("sqs", "azure") or "create" in parse_qs(parts.query):
-        return url
-    return f"{url}{'&' if parts.query else '?'}create=yes"
 
 
 def run(app: Tenure, work: Callable[[Tenure], Awaitable[T]]) -> T:

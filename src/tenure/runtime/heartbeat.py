@@ -28,7 +28,7 @@ from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.held import BeatStats, Held, Wish
 from tenure.state import Ledger
-from tenure.timing.policy import beat_interval
+from tenure.timing.policy import beat_again, beat_interval
 
 __all__ = ["BeatStats", "Heartbeat"]
 
@@ -36,8 +36,6 @@ logger = logging.getLogger("tenure.heartbeat")
 
 #: Beats due within this part of their interval go along with one that is due now.
 _GATHER = 0.2
-#: A failed beat comes again after this part of its interval.
-_RETRY = 0.25
 #: To ask whether a lease stands that nobody renews; what is left of it, if that is more.
 _LEAST_TOUCH_SECONDS = 1.0
 
@@ -299,7 +297,7 @@ class Heartbeat:
             for held, wish in missed:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
                 held.last_error = str(error)
-                held.due = now + _RETRY * beat_interval(held.lease.seconds)
+                held.due = now + beat_again(beat_interval(held.lease.seconds))
                 if wish.seconds is not None and not held.is_renewed:
                     held.touch = max(wish.seconds, held.touch or 0.0)  # nobody will ask for more later
                 for waiter in wish.listening():

@@ -18,6 +18,8 @@ from tenure.verdict import Dead, Reason, Reject, Retried, Retry
 
 #: A traceback is kept for people; its end tells most.
 TRACEBACK_LIMIT = 4000
+#: And of what an error says: some carry a whole document.
+TEXT_LIMIT = 4000
 #: Where our own frames around a handler are.
 _OURS = (str(Path(__file__).parent), middleware.__file__, thread.__file__)
 
@@ -111,7 +113,7 @@ def _text(said: object) -> str:
         text = str(said)
     except BaseException as error:  # noqa: BLE001 - an error that cannot be printed is an error all the same
         return f"(no text: its __str__ raised {type(error).__name__})"
-    return _storable(text)
+    return _storable(text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…")
 
 
 def _storable(text: str) -> str:

@@ -79,16 +79,21 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
         return EventKind.LATE_SETTLE, {"outcome": settlement.outcome}
     match delivery.verdict:
         case Completed():
-            return EventKind.COMPLETED, {}
+            return EventKind.COMPLETED, _delete(settlement)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
         case Retried(after, reason) | Returned(after, reason):
             kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
             return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
         case Duplicate():
-            return EventKind.DUPLICATE, {}
+            return EventKind.DUPLICATE, _delete(settlement)
     msg = f"no event for verdict {delivery.verdict!r}"
     raise RuntimeError(msg)
+
+
+def _delete(settlement: Settlement) -> dict[str, object]:
+    """How the delete of what is done ended, where it did not work; if it comes back, it is only deleted."""
+    return {} if settlement.took_effect else {"delete": settlement.outcome}
 
 
 def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None) -> None:

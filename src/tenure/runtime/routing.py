@@ -19,6 +19,8 @@ from tenure.task import Policy
 from tenure.timing.policy import LeasePolicy
 from tenure.verdict import Dead, Reason, Retried
 
+_HINT = "if Tenure did not send it, let app.on_foreign say which call it is, and redrive it"
+
 
 class Routing:
     """Asks the routes of an app."""
@@ -33,7 +35,7 @@ class Routing:
         """What the route says that it is; or the end of it, for now or for good."""
         lease = delivery.lease
         if self._router is None or not self._router.knows(lease.queue):
-            return Dead(Reason(error.code, f"the message cannot be read: {error}"))
+            return Dead(Reason(error.code, f"the message cannot be read: {error}; {_HINT}"))
         try:
             message = self._router.message(lease)
         except (BodyUndecodable, PayloadInvalid) as unfit:

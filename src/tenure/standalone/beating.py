@@ -42,13 +42,18 @@ class Beating:
         job_id: str | None,
     ) -> None:
         """Nothing is sent yet."""
+        given = Receipt.of(message)
+        queue.check(given)
         self._queue = queue
         self._clock = clock
         extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
-        self._began = clock.monotonic() if received_at is None else received_at
+        now = clock.monotonic()
+        self._began = now if received_at is None else received_at
+        if not self._began <= now:
+            msg = f"received_at={received_at!r} is not past: pass a moment of time.monotonic(); no beat was sent"
+            raise BadArgument(msg)
         limits = (queue.hold_limit_seconds, max_hold_seconds, self._seconds_to_expiry(message))
         self._plan = BeatPlan.of(extension, heartbeat_interval, min(limit for limit in limits if limit is not None))
-        given = Receipt.of(message)
         # Not told until when it lasts: the first beat comes at once, and from then on we know.
         self.receipt = msgspec.structs.replace(given, deadline=self._began + (visibility_timeout or 0.0))
         self._job = {"job_id": job_id or given.message_id, "message_id": given.message_id}
@@ -119,13 +124,17 @@ class Beating:
             self._end_at_limit(answer.text)
             return
         self._due = self._plan.retry_due(self._clock.monotonic(), self._deadline)
-        self._log(logging.WARNING, "heartbeat_extension_failed", "a beat for %s failed: %s; trying again", answer.text)
+        sentence = "a beat for %s failed: %s; trying again"
+        self._log(logging.WARNING, "heartbeat_extension_failed", sentence, answer.text, error_message=answer.text)
 
     def _lose(self, why: str) -> None:
         self.lost_because = why
-        self._log(logging.ERROR, "heartbeat_lost", "the lease on %s is lost: %s", why)
+        self._log(logging.ERROR, "heartbeat_lost", "the lease on %s is lost: %s", why, error_message=why)
         if self.on_lost is not None:
-            self.on_lost()
+            try:
+                self.on_lost()
+            except Exception:  # the caller's own code may raise anything; that the lease is lost matters more
+                logger.exception("on_lost of the heartbeat for %s failed", self._job["job_id"] or "the message")
 
     def _end_at_limit(self, why: str) -> None:
         self.is_at_limit = True

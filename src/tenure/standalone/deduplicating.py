@@ -7,6 +7,7 @@ so that the death of its holder does not block the key; whoever takes it over re
 
 import hashlib
 import logging
+import math
 import os
 import threading
 from typing import Any, Literal, TypeVar
@@ -55,10 +56,16 @@ class Deduplicating:
         if on_store_failure not in ("closed", "open"):
             msg = f"on_store_failure={on_store_failure!r} is not allowed; it takes 'closed' or 'open'"
             raise BadArgument(msg)
+        for name, seconds in (("keep_seconds", keep_seconds), ("claim_seconds", claim_seconds)):
+            if not 0.0 < seconds < math.inf:
+                msg = f"{name}={seconds!r} is not allowed; it takes seconds, more than 0"
+                raise BadArgument(msg)
         if store is None:
             store = MemoryStore(clock=clock) if blob_container_client is None else BlobStore(blob_container_client)
         self.container_name = container_name
         self.duplicates_detected = 0
+        #: Looked like duplicates by their id, and had another payload: refused by `KeyConflict`.
+        self.false_positives = 0
         self.store_failures = 0
         self._store = store
         self._is_open = on_store_failure == "open"
@@ -70,20 +77,23 @@ class Deduplicating:
 
     # -- done or not -------------------------------------------------------------------------------
 
-    def check_steps(self, message_id: str, correlation_id: str) -> Steps[tuple[bool, str | None]]:
+    def check_steps(self, message_id: str, correlation_id: str | None) -> Steps[tuple[bool, str | None]]:
         """Whether it was done, and who says so."""
+        _refuse_no_id(message_id)
         where = "in this process"
         record = self._seen.get(message_id)
         if record is None:
-            found = yield from self._ask(self._store.read(self._key(message_id)), None, "nothing was looked up")
-            record = _record(found)
+            record = yield from self._ask(self._look(message_id), None, "nothing was looked up")
             if record is None or record.status != "processed" or record.is_expired(self._clock.wall()):
                 return False, None
             where = "in the store"
             self._seen.add(record)
         return True, self._detect(message_id, f"duplicate: done {self._age(record)} ago, known {where}", correlation_id)
 
-    def mark_steps(self, message_id: str, correlation_id: str, payload_hash: str | None) -> Steps[None]:
+    def _look(self, message_id: str) -> Steps[DeduplicationRecord | None]:
+        return _record((yield from self._store.read(self._key(message_id))))
+
+    def mark_steps(self, message_id: str, correlation_id: str | None, payload_hash: str | None) -> Steps[None]:
         """Remember that it was done."""
         record = self._made(message_id, correlation_id, payload_hash, "processed", self._keep)
         what = f"{message_id} was done, and that was not written down"
@@ -103,11 +113,13 @@ class Deduplicating:
                 return
             if (yield from self._store.swap(key, body, found.tag, self._keep)) is not None:
                 return
+        raise RuntimeError("others change its record all the time")
 
     # -- once --------------------------------------------------------------------------------------
 
-    def claim_steps(self, message_id: str, correlation_id: str, payload_hash: str | None) -> Steps[Turn]:
+    def claim_steps(self, message_id: str, correlation_id: str | None, payload_hash: str | None) -> Steps[Turn]:
         """Take the turn, if it is free. Raises `KeyConflict` where the same id had another payload."""
+        _refuse_no_id(message_id)
         record = self._seen.get(message_id)
         if record is not None:
             turn = Turn(TurnState.DONE, record)
@@ -117,7 +129,7 @@ class Deduplicating:
             unasked = Turn(TurnState.FIRST, mine)
             turn = yield from self._ask(self._take(mine), unasked, f"{message_id} was not begun")
         if not turn.is_first:
-            _refuse_other_payload(turn.record, message_id, payload_hash)
+            self._refuse_other_payload(turn.record, message_id, payload_hash)
             if turn.is_done:
                 self._seen.add(turn.record)
             self._detect(message_id, f"duplicate: {turn.state}", correlation_id)
@@ -223,23 +235,34 @@ class Deduplicating:
             logger.warning("the store of %s cannot be asked: %s; going on without it", self.container_name, error)
             return otherwise
 
-    def _detect(self, message_id: str, reason: str, correlation_id: str) -> str:
+    def _detect(self, message_id: str, reason: str, correlation_id: str | None) -> str:
         reason = f"{reason} (correlation: {correlation_id})" if correlation_id else reason
         with self._lock:
             self.duplicates_detected += 1
-        extra = {"message_id": message_id, "correlation_id": correlation_id, "container": self.container_name}
+        extra = {
+            "event_type": "duplicate_detected",
+            "message_id": message_id,
+            "correlation_id": correlation_id,
+            "container": self.container_name,
+        }
         logger.warning("%s is a %s", message_id, reason, extra=extra)
         return reason
 
     def _made(
-        self, message_id: str, correlation_id: str, payload_hash: str | None, status: Any, ttl: float
+        self, message_id: str, correlation_id: str | None, payload_hash: str | None, status: Any, ttl: float
     ) -> DeduplicationRecord:
-        if not message_id:
-            raise BadArgument("an empty message id tells nothing apart; nothing was written down")
+        _refuse_no_id(message_id)
         return DeduplicationRecord(
-            message_id, correlation_id, self._clock.wall(), ttl, payload_hash, status,
+            message_id, correlation_id or "", self._clock.wall(), ttl, payload_hash, status,
             os.urandom(8).hex(), self.container_name,
         )  # fmt: skip
+
+    def _refuse_other_payload(self, there: DeduplicationRecord, message_id: str, payload_hash: str | None) -> None:
+        if None not in (there.payload_hash, payload_hash) and there.payload_hash != payload_hash:
+            with self._lock:
+                self.false_positives += 1
+            msg = f"{message_id} was sent before with another payload; it was not run, and nothing was written down"
+            raise KeyConflict(msg)
 
     def _key(self, message_id: str) -> str:
         """Safe in every store's names, whatever the id contains."""
@@ -250,10 +273,13 @@ class Deduplicating:
 
 
 def _record(found: Found | None) -> DeduplicationRecord | None:
+    """Raises what msgspec raises where somebody else has written there; whoever asks takes it for a failed store."""
     return None if found is None else msgspec.json.decode(found.record, type=DeduplicationRecord)
 
 
-def _refuse_other_payload(there: DeduplicationRecord, message_id: str, payload_hash: str | None) -> None:
-    if None not in (there.payload_hash, payload_hash) and there.payload_hash != payload_hash:
-        msg = f"{message_id} was sent before with another payload; it was not run, and nothing was written down"
-        raise KeyConflict(msg)
+def _refuse_no_id(message_id: object) -> None:
+    if not isinstance(message_id, str):
+        msg = f"{message_id!r} is not a message id: pass a text; nothing was looked up or written down"
+        raise BadArgument(msg)
+    if not message_id:
+        raise BadArgument("an empty message id tells nothing apart; nothing was written down")

@@ -4,6 +4,7 @@ The faces are `queue_message_handling.py` and `sync.py`.
 """
 
 import logging
+import math
 import random
 import threading
 from collections.abc import Callable
@@ -63,7 +64,11 @@ def delete_steps(
     draw: Callable[[], float] = random.random,
 ) -> Steps[Deletion]:
     """Delete, and try again what can pass."""
+    if not 0.0 <= retry_delay < math.inf:
+        msg = f"retry_delay={retry_delay!r} is not allowed; it takes seconds, 0 or more; nothing was deleted"
+        raise BadArgument(msg)
     receipt = Receipt.of(message)
+    queue.check(receipt)
     policy = RetryPolicy(max(1, max_retries), retry_delay, _LONGEST_DELAY_SECONDS)
     began = clock.monotonic()
     lost_reply = False
@@ -85,13 +90,10 @@ def delete_steps(
         lost_reply = lost_reply or answer.outcome_unknown
         pause = policy.delay_seconds(attempt, draw)
         _log(
-            logging.WARNING,
-            "deletion of %s failed at attempt %d: %s; again in %.1f s",
-            receipt,
-            attempt,
-            answer.text,
-            pause,
-        )
+            logging.WARNING, receipt, "message_deletion_failed",
+            "deletion of %s failed at attempt %d: %s; again in %.1f s", attempt, answer.text, pause,
+            attempt=attempt, error=answer.text,
+        )  # fmt: skip
         yield Pause(pause)
     outcome = outcome_of_delete(answer, after_lost_reply=lost_reply, held=held)
     deletion = Deletion(
@@ -118,15 +120,24 @@ def _sentence(outcome: Outcome, answer: Answer | None) -> str | None:
 
 
 def _tell(receipt: Receipt, deletion: Deletion) -> None:
+    """One record for each delete, with the fields by which queries count them."""
+    told: dict[str, Any] = {
+        "success": deletion.ok,
+        "outcome": str(deletion.outcome),
+        "retry_attempts": deletion.attempts,
+        "duration_ms": 1000.0 * deletion.seconds,
+        "final_error": deletion.error,
+    }
     if deletion.ok:
-        _log(logging.DEBUG, "deleted %s at attempt %d", receipt, deletion.attempts)
+        _log(logging.DEBUG, receipt, "message_deletion", "deleted %s at attempt %d", deletion.attempts, **told)
     else:
-        _log(logging.ERROR, "%s was not deleted in %d attempts: %s", receipt, deletion.attempts, deletion.error)
+        sentence = "%s was not deleted in %d attempts: %s"
+        _log(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
 
 
-def _log(level: int, sentence: str, receipt: Receipt, *words: object) -> None:
+def _log(level: int, receipt: Receipt, event: str, sentence: str, *words: object, **more: object) -> None:
     name = receipt.message_id or "the message"
-    logger.log(level, sentence, name, *words, extra={"message_id": receipt.message_id})
+    logger.log(level, sentence, name, *words, extra={"event_type": event, "message_id": receipt.message_id, **more})
 
 
 def verify_steps(queue: Queue, message_id: str, container_name: str) -> Steps[bool | None]:

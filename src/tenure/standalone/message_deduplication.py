@@ -24,17 +24,19 @@ __all__ = ["DeduplicationRecord", "MessageDeduplicator", "Turn", "TurnState"]
 class MessageDeduplicator(Deduplicating):
     """Remembers what was done, for one service."""
 
-    async def check_duplicate(self, message_id: str, correlation_id: str = "") -> tuple[bool, str | None]:
+    async def check_duplicate(self, message_id: str, correlation_id: str | None = "") -> tuple[bool, str | None]:
         """Whether it was done, and who says so: (True, sentence) or (False, None)."""
         return await run_async(self.check_steps(message_id, correlation_id))
 
-    async def mark_processed(self, message_id: str, correlation_id: str = "", payload_hash: str | None = None) -> None:
+    async def mark_processed(
+        self, message_id: str, correlation_id: str | None = "", payload_hash: str | None = None
+    ) -> None:
         """Remember that it was done."""
         await run_async(self.mark_steps(message_id, correlation_id, payload_hash))
 
     @asynccontextmanager
     async def once(
-        self, message_id: str, correlation_id: str = "", payload_hash: str | None = None
+        self, message_id: str, correlation_id: str | None = "", payload_hash: str | None = None
     ) -> AsyncIterator[Turn]:
         """Take the turn for the length of the block: done when it ends well, free again when it raises.
 

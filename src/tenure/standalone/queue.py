@@ -27,6 +27,10 @@ class Queue(Protocol):
         """Whether its client is awaited."""
         ...
 
+    def check(self, receipt: Receipt) -> None:
+        """Raise `BadArgument` for a receipt that the service cannot do anything with."""
+        ...
+
     def delete(self, receipt: Receipt) -> Steps[None]:
         """Delete the message; raises what the client raises."""
         ...
@@ -55,6 +59,9 @@ class SqsQueue:
     def is_async(self) -> bool:
         """Whether its client is awaited."""
         return is_async(self._client.delete_message)
+
+    def check(self, receipt: Receipt) -> None:
+        """The handle is all that it wants."""
 
     def delete(self, receipt: Receipt) -> Steps[None]:
         """Delete the message."""
@@ -90,6 +97,13 @@ class StorageQueue:
         """Whether its client is awaited."""
         return is_async(self._client.delete_message)
 
+    def check(self, receipt: Receipt) -> None:
+        """It wants the message's id too. To delete without one is a request to delete all messages of the queue."""
+        if not receipt.message_id:
+            raise BadArgument(
+                "on Azure a receipt is nothing without the id of the message: pass the message; nothing was done"
+            )
+
     def delete(self, receipt: Receipt) -> Steps[None]:
         """Delete the message."""
         yield Call(self._client.delete_message, receipt.message_id, receipt.receipt)
@@ -118,9 +132,19 @@ class StorageQueue:
 
 
 def queue_of(client: Any, queue_url: str | None = None) -> Queue:
-    """The queue of a client: with a URL it is one of SQS."""
-    if queue_url is not None:
-        return SqsQueue(client, queue_url)
-    if any(kind.__module__.startswith(("botocore", "aiobotocore")) for kind in type(client).__mro__):
-        raise BadArgument("a client of SQS does not know its queue: pass queue_url=; nothing was done")
-    return StorageQueue(client)
+    """The queue of a client: with a URL it is one of SQS. Raises `BadArgument` for what cannot be one."""
+    if not hasattr(client, "delete_message"):
+        raise BadArgument(
+            f"a {type(client).__name__} is no client of a queue: pass a client of SQS, as boto3.client makes it, "
+            "or as aiobotocore gives it by `async with`, or a QueueClient of the Azure SDK; nothing was done"
+        )
+    makers = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
+    if queue_url is None:
+        if makers & {"botocore", "aiobotocore"}:
+            raise BadArgument("a client of SQS does not know its queue: pass queue_url=; nothing was done")
+        return StorageQueue(client)
+    if "azure" in makers:
+        raise BadArgument("a client of Azure knows its queue: leave queue_url= out; nothing was done")
+    if not queue_url:
+        raise BadArgument("queue_url= is empty: pass the URL of the queue; nothing was done")
+    return SqsQueue(client, queue_url)

@@ -120,16 +120,16 @@ class MessageDeletionTracker(DeletionCounts):
 class MessageDeduplicator(Deduplicating):
     """Remembers what was done, for one service."""
 
-    def check_duplicate(self, message_id: str, correlation_id: str = "") -> tuple[bool, str | None]:
+    def check_duplicate(self, message_id: str, correlation_id: str | None = "") -> tuple[bool, str | None]:
         """Whether it was done, and who says so."""
         return run(self.check_steps(message_id, correlation_id))
 
-    def mark_processed(self, message_id: str, correlation_id: str = "", payload_hash: str | None = None) -> None:
+    def mark_processed(self, message_id: str, correlation_id: str | None = "", payload_hash: str | None = None) -> None:
         """Remember that it was done."""
         run(self.mark_steps(message_id, correlation_id, payload_hash))
 
     @contextmanager
-    def once(self, message_id: str, correlation_id: str = "", payload_hash: str | None = None) -> Iterator[Turn]:
+    def once(self, message_id: str, correlation_id: str | None = "", payload_hash: str | None = None) -> Iterator[Turn]:
         """Take the turn for the length of the block: done when it ends well, free again when it raises."""
         turn = run(self.claim_steps(message_id, correlation_id, payload_hash))
         try:

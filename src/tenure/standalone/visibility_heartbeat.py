@@ -172,11 +172,11 @@ class VisibilityHeartbeat:
         return self._stopping.is_set()
 
     def _cancel_body(self, notify: Callable[[], object] | None) -> None:
-        if notify is not None:
-            notify()
         if self._body is not None:  # else it has ended already
             self._ended_by_us = True
             self._body.cancel("the lease is lost")
+        if notify is not None:
+            notify()
 
     def _refuse_second_begin(self) -> None:
         if self._thread is not None or self._task is not None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tenure.errors import BadArgument
 from tenure.timing.margin import (
     FLOOR_SECONDS,
     SAFETY_BUFFER,
@@ -63,7 +64,13 @@ def _base_seconds(container_name: str, custom_duration_ms: float | None, *, use_
     if custom_duration_ms is not None:
         return custom_duration_ms / 1000.0
     estimates = PROCESSING_TIME_ESTIMATES.get(container_name)
-    return None if estimates is None else estimates["max" if use_max else "average"]
+    if estimates is None:
+        return None
+    word = "max" if use_max else "average"
+    if word not in estimates:
+        msg = f"PROCESSING_TIME_ESTIMATES[{container_name!r}] has no {word!r}; no timeout can be made of it"
+        raise BadArgument(msg)
+    return estimates[word]
 
 
 def validate_visibility_timeout(timeout_seconds: float, processing_time_ms: float) -> bool:
@@ -106,7 +113,7 @@ def get_recommended_timeout(
     else:
         recommended = calculate()
         reasoning = (
-            f"typical {estimates['average']:g} s {times}, by an estimate (worst {estimates['max']:g} s)"
+            f"typical {estimates['average']:g} s {times}, by an estimate{_worst(estimates)}"
             if estimates is not None
             else f"no estimate and no measured duration for {container_name!r}: the default"
         )
@@ -116,6 +123,10 @@ def get_recommended_timeout(
         "reasoning": reasoning,
         "safety_buffer_percent": SAFETY_BUFFER * 100,
     }
+
+
+def _worst(estimates: dict[str, float]) -> str:
+    return f" (worst {estimates['max']:g} s)" if "max" in estimates else ""
 
 
 def estimate_processing_seconds(size_bytes: float) -> float:

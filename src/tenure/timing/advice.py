@@ -19,6 +19,12 @@ from tenure.timing.margin import lease_seconds_for
 from tenure.timing.why import duration
 from tenure.timing.wording import counted, percent
 
+#: Every id there is. They are promises: alerts and filters are built on them.
+IDS = frozenset({
+    "lease_use_high", "lease_use_critical", "lease_too_long", "max_hold_use_high", "max_hold_use_critical",
+    "max_hold_reached", "max_hold_advised", "duplicates", "deletion_failures", "redelivered_expiry",
+    "redelivered_crash", "redelivered_retry", "healthy",
+})  # fmt: skip
 #: Of a lease that nobody renews, or of `max_hold`: the part that q99 uses.
 USE_HIGH, USE_CRITICAL = 0.8, 0.9
 #: How much longer a lease should be that is used so far.
@@ -39,27 +45,15 @@ _DUST = 1e-9
 def advise(figures: Figures) -> list[Finding]:
     """What there is to say, the worst first; where all is well, a good sign; nothing where nothing is known."""
     found = [
-        *_lease(figures), *_hold(figures), *_duplicates(figures), *_expiry(figures), *_crash(figures), *_retry(figures)
+        *_lease(figures), *_hold(figures), *_duplicates(figures), *_deletions(figures), *_expiry(figures),
+        *_crash(figures), *_retry(figures),
     ]  # fmt: skip
-    if figures.deletes is not None and figures.deletes_failed is not None:
-        found += advise_deletions(subject(figures), figures.deletes, figures.deletes_failed)
     if figures.completed and all(one.severity is Severity.INFO for one in found):
         found.append(_good(figures))
     return sorted(found, key=lambda one: _ORDER.index(one.severity))
 
 
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
-
-
-def advise_deletions(about: str, deletes: int, failed: int, details: str = "") -> list[Finding]:
-    """Whether deletes of finished messages work: of a task, or of all workers together."""
-    part = rate(failed, deletes)
-    if part is None or part < DELETIONS_WARNING - _DUST:
-        return []
-    severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
-    evidence = f"{failed:,} of {deletes:,} deletes did not work ({percent(part)}){f': {details}' if details else ''}"
-    remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
-    return [Finding("deletion_failures", severity, about, evidence, remedy)]
 
 
 def subject(figures: Figures) -> str:
@@ -110,6 +104,8 @@ def _raise(figures: Figures, standing: Standing, durations: Durations | None) ->
         return "Raise the lease, or switch the heartbeat on."
     longer = _LONGER * standing.lease_seconds
     enough = longer if durations.q99 < USE_HIGH * longer else _formula(figures, durations)
+    if durations.killed:  # q99 is only what they got before they were ended; what was learned allows for that
+        enough = max(enough, figures.advised_lease_seconds or 0.0)
     advised = min(enough, standing.ceiling_seconds)
     if advised > standing.lease_seconds:
         return f"Raise the lease to {duration(advised)}, or switch the heartbeat on."
@@ -173,13 +169,26 @@ def _duplicates(figures: Figures) -> Iterator[Finding]:
     yield Finding("duplicates", severity, subject(figures), evidence, remedy)
 
 
+def _deletions(figures: Figures) -> Iterator[Finding]:
+    part = figures.deletion_failure_rate
+    if part is None or part < DELETIONS_WARNING - _DUST:
+        return
+    severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
+    evidence = (
+        f"of {figures.deletes_failed:,} of {figures.deletes:,} deletes it is not known that they worked "
+        f"({percent(part)}); what comes back is known as done, and deleted then"
+    )
+    remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
+    yield Finding("deletion_failures", severity, subject(figures), evidence, remedy)
+
+
 def _expiry(figures: Figures) -> Iterator[Finding]:
     ended = max(figures.expired or 0, figures.overran)
     if not ended:
         return
     told = [
         *([f"{figures.expired:,} came back because their lease had ended"] if figures.expired else []),
-        *([f"{figures.overran:,} runs went on after their lease was gone"] if figures.overran else []),
+        *([f"{counted(figures.overran, 'run')} went on after their lease was gone"] if figures.overran else []),
     ]
     standing, durations = figures.standing, figures.durations
     if standing is None:
@@ -197,8 +206,8 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
 def _crash(figures: Figures) -> Iterator[Finding]:
     if not figures.crashed:
         return
-    remedy = "Look how the workers ended (memory, signals, owner_retired events), and run the suspects in a process."
-    evidence = f"{figures.crashed:,} came back because their worker died"
+    remedy = "Look how they ended (memory, signals; owner_retired events), and give what crashes a process of its own."
+    evidence = f"{figures.crashed:,} came back because their worker or process died"
     yield _returned("redelivered_crash", figures, figures.crashed, evidence, remedy)
 
 

@@ -10,12 +10,10 @@ import math
 import msgspec
 
 from tenure.errors import BadArgument
-from tenure.timing.policy import beat_interval
+from tenure.timing.policy import beat_again, beat_interval
 
 #: Asked for less than a service allows in all, because both sides count in whole seconds.
 MARGIN_SECONDS = 2.0
-#: Of what is left of a lease, the part after which a failed beat is tried again.
-_RETRY = 0.25
 _SHORTEST_RETRY_SECONDS = 0.05
 #: Of a lease, the part that must be left when an interval is over; else the beat comes sooner.
 _SPARE = 0.1
@@ -63,7 +61,7 @@ class BeatPlan(msgspec.Struct, frozen=True):
     def retry_due(self, now: float, deadline: float) -> float:
         """When to beat again after one that failed."""
         left = min(self.interval_seconds, deadline - now) if deadline > now else self.interval_seconds
-        return now + max(_SHORTEST_RETRY_SECONDS, _RETRY * left)
+        return now + max(_SHORTEST_RETRY_SECONDS, beat_again(left))
 
     def _last_end(self, began: float) -> float:
         return began + self.hold_limit_seconds - MARGIN_SECONDS

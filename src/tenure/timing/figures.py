@@ -80,9 +80,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     #: What was learned: the lease for a run that nobody renews, and a `max_hold`. None: the formula must do.
     advised_lease_seconds: float | None = None
     advised_hold_seconds: float | None = None
-    #: Deletes of finished messages, and those that did not work.
-    deletes: int | None = None
-    deletes_failed: int | None = None
+    #: Deletes of finished messages, and those of which it was not known that they worked.
+    deletes: int = 0
+    deletes_failed: int = 0
 
     @property
     def deliveries(self) -> int:
@@ -106,7 +106,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def deletion_failure_rate(self) -> float | None:
         """Of all deletes, the part that did not work."""
-        return None if self.deletes is None else rate(self.deletes_failed, self.deletes)
+        return rate(self.deletes_failed, self.deletes)
 
     @property
     def lease_use(self) -> float | None:

@@ -68,6 +68,11 @@ def forecasts(
     return sorted(found, key=lambda one: -one.runs)
 
 
+def beats_needed(run_seconds: float, first_seconds: float, interval_seconds: float) -> int:
+    """How often the lease of a run of that length is renewed, when all goes well."""
+    return 0 if run_seconds < first_seconds else 1 + int((run_seconds - first_seconds) // interval_seconds)
+
+
 def _forecast(
     hardware: str, learned: Learned, prior: Prior, bounds: Bounds, default: float, size: float | None
 ) -> Forecast:

@@ -9,6 +9,8 @@ import msgspec
 
 #: A beat at a third of the lease: two may fail before the lease ends.
 BEATS_PER_LEASE = 3.0
+#: A beat that failed comes again after this part of its interval.
+_AGAIN = 0.25
 
 
 class LeasePolicy(msgspec.Struct, frozen=True):
@@ -26,6 +28,11 @@ class LeasePolicy(msgspec.Struct, frozen=True):
 def beat_interval(lease_seconds: float) -> float:
     """Seconds between two touches of a lease of that length."""
     return lease_seconds / BEATS_PER_LEASE
+
+
+def beat_again(interval_seconds: float) -> float:
+    """Seconds until a touch that failed is tried again."""
+    return _AGAIN * interval_seconds
 
 
 #: The part of a lease after which no first beat is left out: what is left is time for four more tries.

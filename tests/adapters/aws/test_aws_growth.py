@@ -14,12 +14,15 @@ from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
+from tenure.context import Context
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest, LeaseState
-from tenure.message import Outgoing
+from tenure.message import MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.settlement import Ack
 from tenure.table import Write
+from tenure.testing.workers import Stage
+from tenure.verdict import Retry
 
 
 @pytest.fixture
@@ -252,3 +255,68 @@ async def test_workers_that_tell_at_the_same_time_do_not_pay_for_refused_writes(
         events = await journals[0].read(limit=10_000)
         assert [one.seq for one in events] == list(range(1, told[True] + 1))
         assert told[False] < 4 * told[True], "it was twenty times as many"
+
+
+#: As SQS makes them at present, of a standard queue; it may make them longer, up to 1024.
+RECEIPT = 412
+#: DynamoDB sells what is written by so many bytes.
+UNIT = 1024
+
+
+async def test_a_row_with_a_real_receipt_in_it_is_one_unit_to_write(house: SqsHarness) -> None:
+    """Receipts of the stand-ins are short. It is kept so that whoever finds the holder dead can show the message."""
+    async with house:
+        written = _written(house)
+        message = await house.put(queue="thumbnails-of-images", task="shop.pictures.make_thumbnail")
+        lease = await house.lease_one("ip-10-0-113-217.internal:12345/63ed5e92", queues=(message.queue,))
+        await house.advance(1.0)
+        (lease,) = await house.broker.touch([lease])
+        await house.complete(lease, b'{"width": 800}')
+        receipt = str(lease.receipt).partition(":")[2]
+        sizes = [
+            len(one.text or "") + sum(map(len, one.place)) + len("partsortdforget") + 10
+            + 4 * len(".123456") + (RECEIPT - len(receipt) if receipt in (one.text or "") else 0)
+            for one in written
+        ]  # fmt: skip
+        assert len(sizes) >= 4
+        assert max(sizes) <= UNIT, sizes
+
+
+def _written(house: SqsHarness) -> list[Write]:
+    """What is written of messages from now on."""
+    written: list[Write] = []
+    write = house._table.write
+
+    async def noted(batch: Sequence[Write]) -> list[bool]:
+        written.extend(one for one in batch if one.place.part.startswith("m#"))
+        return await write(batch)
+
+    house._table.write = noted  # type: ignore[method-assign]
+    return written
+
+
+#: What DynamoDB takes in a row.
+ROW = 400 * 1024
+
+
+async def test_errors_and_notes_that_carry_whole_documents_do_not_fill_a_row(house: SqsHarness) -> None:
+    async with house, Stage(house) as stage:
+        written = _written(house)
+        runs = 0
+
+        @stage.task(max_attempts=30)
+        async def work(ctx: Context) -> None:
+            nonlocal runs
+            runs += 1
+            ctx.progress(0.5, "€" * 500_000)
+            await asyncio.sleep(1.5)
+            raise Retry(after=0.0, reason="€" * 500_000)
+
+        id = await stage.submit(work.bind())
+        await stage.start()
+        await stage.until(lambda: runs > 22, within=600)
+        assert max(len((one.text or "").encode()) for one in written) < ROW
+        record = await house.record(id)
+        assert record.state is not MessageState.DEAD
+        assert (len(record.history) > 1, record.counters.attempts >= 20) == (True, True)
+        assert record.progress is not None

@@ -97,6 +97,44 @@ async def test_a_fifo_queue_refuses_delays_and_priorities(house: SqsHarness, fie
     assert sent.refusal.code == "fifo_order"
 
 
+@pytest.mark.parametrize("group", ["Müller & Söhne", "a b", "x" * 200, "tab\there", "ok-1:2"])
+async def test_a_group_may_be_called_anything(house: SqsHarness, group: str) -> None:
+    """SQS takes 128 characters of ASCII; whatever else a group is called, it is one group, and no other's."""
+    first, second = await _put(house, group), await _put(house, group)
+    other = await _put(house, group + "!")
+    (lease, beside) = sorted(await _lend(house), key=lambda lease: lease.id)
+    assert [lease.id, beside.id] == [first.id, other.id]
+    await house.broker.give_back([GiveBack(lease), GiveBack(beside)])
+    groups = _told(house, "MessageGroupId")
+    assert len(set(groups)) == 2
+    assert all(map(_is_taken, groups))
+    assert second.id not in {lease.id, beside.id}
+
+
+def _told(house: SqsHarness, attribute: str) -> list[str]:
+    sqs = house._behind()
+    url = sqs.get_queue_url(QueueName=f"{house._name}-{FIFO}")["QueueUrl"]
+    told = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+    return [one["Attributes"][attribute] for one in told]
+
+
+def _is_taken(word: str) -> bool:
+    """By SQS; the stand-ins take more."""
+    return word.isascii() and word.isprintable() and " " not in word and len(word) <= 128
+
+
+async def test_an_id_may_be_anything_in_a_fifo_queue(house: SqsHarness) -> None:
+    message = await house.put(queue=FIFO, id="Bestellung Nr. 5 für Ørsted " + "x" * 150)
+    (lease,) = await _lend(house)
+    assert lease.id == message.id
+    await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    assert await house.broker.redrive([message.id]) == [message.id]
+    (again,) = await _lend(house)
+    assert again.id == message.id
+    await house.broker.give_back([GiveBack(again)])
+    assert all(map(_is_taken, _told(house, "MessageDeduplicationId")))
+
+
 async def test_a_dead_letter_of_a_fifo_queue_can_be_redriven_at_once(house: SqsHarness) -> None:
     message = await _put(house, "a")
     (lease,) = await _lend(house)
@@ -401,6 +439,10 @@ async def test_a_long_poll_brings_the_message_that_it_waited_for() -> None:
         (lease,) = await broker.lease(LeaseRequest("one/1", "r1", ("mail",), 1, 30.0))
         assert (lease.id, lease.counters) == (message.id, Counters(deliveries=1))
         assert broker._store.link.calls["receive_message"] == before
+        # And one that finds nothing in the stash asks all the servers of SQS, not only some.
+        began = asyncio.get_running_loop().time()
+        assert await other.lease(LeaseRequest("two/1", "r2", ("mail",), 1, 30.0)) == []
+        assert 0.9 < asyncio.get_running_loop().time() - began < 5
         (settlement,) = await broker.ack([Ack(lease)])
         assert settlement.outcome is Outcome.DELETED
     finally:

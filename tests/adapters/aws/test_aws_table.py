@@ -72,6 +72,27 @@ async def test_a_lease_whose_write_was_followed_by_an_outage_is_found_with_its_b
     await house.complete(lease)
 
 
+async def test_a_strangers_message_that_is_found_so_keeps_what_stands_beside_its_body(house: ProxiedHarness) -> None:
+    await house.put(queue="other")
+    await house.lease(house.stranger())  # the queue is there now
+    sqs = house._behind()
+    url = sqs.get_queue_url(QueueName=f"{house._name}-{QUEUE}")["QueueUrl"]
+    kind = {"kind": {"DataType": "String", "StringValue": "photo"}}
+    sqs.send_message(QueueUrl=url, MessageBody="resize a.png", MessageAttributes=kind)
+    lends = Once(_lends)
+    house.proxy.rule(lends, house.proxy.drop_reply)
+    house.proxy.rule(lambda _: lends.was_seen, house.proxy.cut)
+    request = house.request(house.stranger())
+    with pytest.raises(BrokerUnavailable):
+        await house.broker.lease(request)
+    house.proxy.clear()
+    (lease,) = await house.broker.held(request.owner, request.request_id)
+    await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
+    assert await house.broker.redrive([lease.id]) == [lease.id]
+    (one,) = sqs.receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
+    assert (one["Body"], one["MessageAttributes"]["kind"]["StringValue"]) == ("resize a.png", "photo")
+
+
 def _lends(call: Call) -> bool:
     """Whether it writes that somebody holds something."""
     return asks("BatchExecuteStatement")(call) and b'state\\":\\"leased' in call.body

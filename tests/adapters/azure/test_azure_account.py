@@ -10,8 +10,8 @@ from tests.conformance.azure_harness import AzureHarness
 from tests.servers.azure import shared_azure
 
 from tenure.adapters import azure
+from tenure.adapters.azure import log
 from tenure.adapters.azure.faults import LoginRefused
-from tenure.adapters.azure.log import CONTAINER
 from tenure.adapters.azure.naming import POISON
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.clock import SYSTEM_CLOCK
@@ -36,7 +36,7 @@ class LoggingHarness(AzureHarness):
 
     async def files(self) -> dict[str, bytes]:
         """The log, by day and file."""
-        container = self._store.clients.blob_service.get_container_client(CONTAINER)
+        container = self._store.clients.blob_service.get_container_client(log.CONTAINER)
 
         async def look() -> dict[str, bytes]:
             names = [name async for name in container.list_blob_names(name_starts_with=self.service)]
@@ -128,8 +128,8 @@ async def test_the_log_of_a_day_goes_on_in_a_next_file_when_one_is_full(
 ) -> None:
     events = [Event(EventKind.COMPLETED, harness.clock.wall(), "mail", "deliver", "m1")]
     await harness.state.journal.append(events)
-    log: Any = harness._store
-    real = log.call
+    store: Any = harness._store
+    real = store.call
 
     async def full(what: str, act: Any) -> Any:
         if "appending" in what and not harness.__dict__.setdefault("said", False):
@@ -141,9 +141,25 @@ async def test_the_log_of_a_day_goes_on_in_a_next_file_when_one_is_full(
             raise error
         return await real(what, act)
 
-    monkeypatch.setattr(log, "call", full)
+    monkeypatch.setattr(store, "call", full)
     await harness.state.journal.append(events)
     assert sorted(name.rpartition("/")[2] for name in await harness.files()) == ["processed-1.jsonl", "processed.jsonl"]
+
+
+async def test_a_log_whose_container_is_missing_is_not_begun_unless_asked(
+    harness: LoggingHarness, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "CONTAINER", f"logs-{harness.service}")
+    options = msgspec.structs.replace(harness._options, create=False)
+    broker, state = azure.connect(options, clock=harness.clock, hook=harness._tell_time)
+    await state.open()
+    await state.journal.append([Event(EventKind.COMPLETED, harness.clock.wall(), "mail", "deliver", "m1")])
+    assert "1 lines of the log are not written yet" in caplog.text
+    assert "create=yes" in caplog.text
+    await state.close()
+    await harness.state.journal.append([Event(EventKind.COMPLETED, harness.clock.wall(), "mail", "deliver", "m2")])
+    assert len(await harness.files()) == 1
+    await broker.close()
 
 
 async def test_days_of_the_log_are_kept_for_a_week(harness: LoggingHarness) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.conformance.azure_harness import AzureHarness
 
 from tenure.adapters import azure
+from tenure.adapters.azure.ledger import AzureLedger
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.text import read
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
@@ -28,11 +29,15 @@ class WatchedHarness(AzureHarness):
         """None so far."""
         super().__init__()
         self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
+        #: What was sent along with touches.
+        self.touched_with: list[Any] = []
 
     def _tell_time(self, request: Any) -> None:
         super()._tell_time(request)
         parts = urlsplit(request.url)
         self.requests.append((request.method, parts.path, parse_qs(parts.query)))
+        if request.method == "PUT" and "/messages/" in parts.path:
+            self.touched_with.append(request.data)
 
     def asked(self, method: str, words: str) -> list[dict[str, list[str]]]:
         """The options of the requests of this kind."""
@@ -62,9 +67,27 @@ async def test_a_touch_always_says_for_how_long_and_a_message_never_that_it_shal
     touches = harness.asked("PUT", f"{QUEUE}/messages/")
     assert len(touches) >= 6
     assert all(query["visibilitytimeout"] for query in touches)
+    assert not any(harness.touched_with), "the body is not sent again"
     puts = harness.asked("POST", "/messages")
     assert [query["messagettl"] for query in puts] == [["-1"]] * len(puts)
     assert len(puts) >= 6
+
+
+async def test_a_beat_of_a_whole_batch_and_its_end_read_nothing_of_the_ledger(harness: WatchedHarness) -> None:
+    """The heartbeat has a ledger of its own, on another loop: it knows what the worker's claimed, and the other way."""
+    await harness.put_many(8)
+    leases = await harness.lease_all(harness.stranger())
+    messages = [decode(lease.envelope) for lease in leases]
+    requests = [ClaimRequest(Scope.of(one), one.id, leases[0].owner, 30.0, digest(one)) for one in messages]
+    tokens = [answer.token for answer in await harness.state.ledger.claim(requests) if isinstance(answer, Fresh)]
+    assert len(tokens) == 8
+    beside = harness._store.twin()
+    await beside.open()
+    harness.requests.clear()
+    assert await AzureLedger(beside).renew(tokens) == [True] * 8
+    assert await harness.state.ledger.seal([Seal(token, b"1") for token in tokens]) == [True] * 8
+    assert [method for method, _, _ in harness.requests] == ["POST", "POST"]
+    await beside.close()
 
 
 async def test_an_idle_worker_looks_seldom_and_soon_again_once_there_was_something(harness: WatchedHarness) -> None:

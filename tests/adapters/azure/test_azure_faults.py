@@ -280,8 +280,33 @@ async def test_a_minute_of_throttling_makes_a_worker_slower_and_loses_nothing(ha
     assert await harness.shown() == []
 
 
-@pytest.mark.parametrize("status", [500, 503])
-async def test_every_call_of_a_run_may_be_refused_once(harness: ProxiedHarness, status: int) -> None:
+@pytest.mark.parametrize("lost", [1, 3])
+async def test_a_handler_goes_on_and_settles_though_replies_to_its_beats_were_lost(
+    harness: ProxiedHarness, lost: int
+) -> None:
+    async with Stage(harness) as stage:
+        runs: list[str] = []
+
+        @stage.task
+        async def work() -> str:
+            runs.append("begun")
+            await asyncio.sleep(4 * harness.lease_seconds)
+            runs.append("ended")
+            return "done"
+
+        rule = harness.queue.rule(TOUCH, harness.queue.drop_reply, times=lost)
+        id = await stage.submit(work.bind())
+        await stage.start()
+        await stage.start()
+        assert (await stage.ended(id, within=600)).state is MessageState.COMPLETED
+        await asyncio.sleep(4 * harness.lease_seconds)
+        assert rule.used == lost
+        assert await harness.shown() == []
+    assert runs == ["begun", "ended"]
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "cut", "drop_reply"])
+async def test_every_call_of_a_run_may_go_wrong_once(harness: ProxiedHarness, fault: str) -> None:
     async with Stage(harness) as stage:
         runs: list[str] = []
 
@@ -302,7 +327,7 @@ async def test_every_call_of_a_run_may_be_refused_once(harness: ProxiedHarness, 
             return not is_known
 
         for proxy in (harness.queue, harness.table):
-            proxy.rule(is_new, proxy.answer(status))
+            proxy.rule(is_new, proxy.answer(int(fault)) if fault.isdecimal() else getattr(proxy, fault))
         message = harness.message(task="work", body={"word": "second"})
         while True:  # as an app does it
             try:

@@ -74,6 +74,13 @@ async def test_a_batch_that_is_repeated_after_an_error_is_kept_once(harness: Pro
     assert len(await _ids(harness)) == 240
 
 
+async def test_an_event_of_a_message_with_a_very_long_id_holds_up_no_others(harness: ProxiedHarness) -> None:
+    wall, ids = harness.clock.wall(), ["i" * 40_000, "m1"]
+    await harness.state.journal.append([Event(EventKind.DEAD, wall, "mail", "deliver", id) for id in ids])
+    for id in ids:
+        assert [one.event.message_id for one in await harness.state.journal.about(id)] == [id]
+
+
 async def test_events_that_name_very_many_messages_are_kept(harness: ProxiedHarness) -> None:
     data = {"ids": ["x" * 200] * 1000}
     events = [Event(EventKind.REQUEUE, harness.clock.wall(), data=data) for _ in range(30)]

@@ -70,6 +70,21 @@ def test_a_connection_string_of_another_account_is_not() -> None:
     assert "is of another account" in options.doubt
 
 
+def test_a_signature_tells_its_account_by_its_endpoints() -> None:
+    text = "QueueEndpoint=https://beta.queue.core.windows.net/;SharedAccessSignature=sv=1&sig=2"
+    mine = read_options("azure://beta", urlsplit("azure://beta"), {"AZURE_STORAGE_CONNECTION_STRING": text})
+    assert (mine.account, mine.sas) == ("beta", "sv=1&sig=2")
+    other = read_options("azure://alpha", urlsplit("azure://alpha"), {"AZURE_STORAGE_CONNECTION_STRING": text})
+    assert other.sas is None
+    assert other.queue_endpoint == "https://alpha.queue.core.windows.net"
+    assert "another account" in other.doubt
+
+
+def test_a_key_in_a_url_keeps_its_plus_signs() -> None:
+    url = "azure://account?key=ab+c/d=="
+    assert read_options(url, urlsplit(url), {}).key == "ab+c/d=="
+
+
 def test_a_connection_string_that_says_nothing_is_told_of() -> None:
     options = _read("azure://acme", AZURE_STORAGE_CONNECTION_STRING="AccountName=acme;AccountKeya2V5")
     assert options.key is None

@@ -239,3 +239,11 @@ async def test_a_foreign_message_is_run_and_its_record_is_kept(harness: PlainHar
         assert seen == text
         record = await stage.ended(id)
         assert (record.state, record.task, record.result) == (MessageState.COMPLETED, "resize", b'"a.png"')
+
+
+async def test_a_foreign_message_with_a_key_that_no_field_takes_is_done_nevertheless(harness: PlainHarness) -> None:
+    await _put(harness, '{"image": "a.png"}')
+    lease = await harness.lease_one(harness.stranger())
+    routed = harness.message(id=lease.id, key="k" * 40_000)
+    (settlement,) = await harness.broker.ack([Ack(lease, b"1", routed=routed)])
+    assert settlement.outcome is Outcome.DELETED

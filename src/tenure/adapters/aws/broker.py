@@ -1,13 +1,13 @@
 """The broker port on SQS: each verb is an act on entries, and then a word to the queue.
 
-What a verb does is in the file named after the act: `sending`, `lending`, `settling`, `returning`, `operating`,
-`looking`; the truth about a message is its entry (`entry.py`). An act that has begun goes on to its end, even if
-whoever asked for it is cancelled: it takes several calls, and half of one helps nobody.
+What a verb does is in the file named after the act: `sending`, `lending`, `holding`, `settling`, `returning`,
+`operating`, `looking`; the truth about a message is its entry (`entry.py`). An act that has begun goes on to its end,
+even if whoever asked for it is cancelled: it takes several calls, and half of one helps nobody.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws import lending, looking, operating, returning, sending, settling
+from tenure.adapters.aws import holding, lending, looking, operating, returning, sending, settling
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
 from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
@@ -53,7 +53,7 @@ class SqsBroker:
         await self._store.stash.wait(spots, seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        return await self._store.act(lending.touch(self._store, leases)) if leases else []
+        return await self._store.act(holding.touch(self._store, leases)) if leases else []
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         return await self._store.act(settling.ack(self._store, batch)) if batch else []
@@ -80,7 +80,7 @@ class SqsBroker:
         return await self._store.act(returning.sweep(self._store, request))
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        return await lending.held(self._store, owner, request_id)
+        return await holding.held(self._store, owner, request_id)
 
     async def retire(self, owner: str, *, crashed: bool) -> Swept:
         return await self._store.act(returning.retire(self._store, owner, crashed=crashed))

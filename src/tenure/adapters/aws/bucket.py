@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote
 
 import msgspec
 from aiobotocore.config import AioConfig  # type: ignore[import-untyped]
@@ -23,11 +23,11 @@ from aiohttp import ClientError
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.link import new_session
-from tenure.adapters.aws.options import _number
 from tenure.answer import read_answer
 from tenure.cloakroom import Left
 from tenure.clock import Clock
 from tenure.errors import BadURL, BrokerError, BrokerUnavailable, StoreMissing
+from tenure.url import above_zero, read_query, web_address, yes_or_no
 
 T = TypeVar("T")
 
@@ -70,15 +70,7 @@ def read_bucket(url: str, parts: SplitResult) -> BucketOptions:
     prefix = unquote(parts.path).strip("/")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _HOME
     said: dict[str, Any] = {"bucket": parts.netloc, "prefix": f"{prefix}/" if prefix else "", "region": region}
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        if name not in _TAKEN:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-        read = _read(name, value)
-        if read is None:
-            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-        said[name] = read
+    said |= read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
     return BucketOptions(**said)
 
 
@@ -86,11 +78,11 @@ def _read(name: str, value: str) -> object:
     """None: it is not a value that is taken."""
     match name:
         case "create":
-            return {"yes": True, "no": False}.get(value)
+            return yes_or_no(value)
         case "timeout_seconds" | "keep_seconds":
-            return _number(value)
+            return above_zero(value)
         case "endpoint":
-            return value.rstrip("/") if urlsplit(value).scheme in ("http", "https") and urlsplit(value).netloc else None
+            return web_address(value)
         case "region":
             return value if re.fullmatch(r"[a-z0-9-]+", value) else None
     return value or None

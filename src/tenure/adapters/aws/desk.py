@@ -43,8 +43,9 @@ _BODY, _ATTRIBUTES = "b", "a"
 _RETENTION_SECONDS = 14 * 86_400.0
 
 _encode = msgspec.json.Encoder().encode
-#: How an entry says that it is a dead letter, or lent.
+#: How an entry says that it is a dead letter, or on its way back, or lent.
 _DEAD = '"state":"dead"'
+_REDRIVING = '"is_redriving":true'
 _LEASED = '"state":"leased"'
 _DONE = '"state":"done"'
 #: So many rows are remembered that were written here, and no large ones.
@@ -111,8 +112,12 @@ class Desk:
         return self._fence
 
     async def get(self, kind: Kind[T], places: Sequence[Place]) -> list[T | None]:
-        """What rows say."""
+        """What rows say. What was thought of them otherwise is forgotten: whoever looks first may rely on the look."""
         rows = await self.table.get(places) if places else []
+        for place, row in zip(places, rows, strict=True):
+            thought = self._wrote.get(place)
+            if thought is not None and (row is None or row.text != thought.text):
+                self._wrote.pop(place, None)
         return [kind.read(row) for row in rows]
 
     async def change(
@@ -202,9 +207,10 @@ class Desk:
 
     def _forget_at(self, value: Any, before: str | None) -> float | None:
         """What is on its way is kept as long as SQS can keep it, and the ledger's window more; a dead letter always."""
-        if isinstance(value, Entry) and value.state == MessageState.DEAD:
+        is_entry = isinstance(value, Entry)
+        if is_entry and (value.state == MessageState.DEAD or value.is_half_redriven):
             return None
-        if before is not None and not (isinstance(value, Entry) and _DEAD in before):
+        if before is not None and not (is_entry and (_DEAD in before or _REDRIVING in before)):
             return KEEP
         if isinstance(value, Entry | Claim):
             due = max(0.0, value.due - self.now()) if isinstance(value, Entry) else 0.0

@@ -18,6 +18,9 @@ from tenure.verdict import Reason
 #: States beyond those of `MessageState`: deleted without a record, and only ever claimed.
 GONE, UNSENT = "gone", ""
 
+#: A history is no longer than this; what is older goes first.
+_HISTORY_BYTES = 100_000
+
 SENT, RUNNING, DONE = "sent", "running", "done"
 
 
@@ -31,11 +34,11 @@ class Bulk(msgspec.Struct, frozen=True):
 class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     """Who may run something, and whether it is done."""
 
-    #: The message that stands for it: the first that was sent or claimed.
+    #: The message that stands for it: the first that was sent or claimed. Empty: that in whose entry it is.
     id: str
     digest: str = ""
     state: str = SENT
-    #: While running: by whom, for which message, until when.
+    #: While running: by whom, for which message (empty: likewise), until when.
     owner: str = ""
     runner: str = ""
     until: float = 0.0
@@ -88,7 +91,7 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     #: SQS's own id of the copy that was last lent.
     copy: str = ""
 
-    #: The highest fence that was ever given out, for a lease or a claim.
+    #: The highest fence that was ever given out for a claim alone; that of a lease is in `fence`.
     top: int = 0
     deliveries: int = 0
     attempts: int = 0
@@ -123,6 +126,11 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
 
     @property
+    def highest(self) -> int:
+        """The highest fence that was ever given out."""
+        return max(self.fence, self.top)
+
+    @property
     def is_sealed(self) -> bool:
         """Whether it is done by its own claim."""
         return self.claim is not None and self.claim.state == DONE
@@ -143,8 +151,11 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         return is_lent and (self.owner, self.fence) == (lease.owner, lease.fence)
 
     def tell(self, ending: Ending) -> None:
-        """Add to its history."""
-        self.history = (*self.history, ending)[-HISTORY_LIMIT:]
+        """Add to its history, which is bounded: a row has an end, and each of its kilobytes is sold."""
+        history = (*self.history, ending)[-HISTORY_LIMIT:]
+        while len(history) > 1 and len(msgspec.json.encode(history)) > _HISTORY_BYTES:
+            history = history[1:]
+        self.history = history
 
     def let_go(self) -> None:
         """The lease ends, and with it the claim that came with it."""

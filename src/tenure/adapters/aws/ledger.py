@@ -113,13 +113,13 @@ class AwsLedger:
             entry = Entry(queue=scope.queue, task=scope.task, generation=scope.generation)
         if entry.state == MessageState.CANCELLED:
             # Cancelled since it was lent: told as if it had claimed a moment before, and its claim had ended.
-            return Change(Fresh(_token(request, self._desk.next_fence(entry.top))))
+            return Change(Fresh(_token(request, self._desk.next_fence(entry.highest))))
         if scope.generation < entry.generation:
             return Change(Running(entry.owner or "", 0.0))
         if scope.generation > entry.generation:
             entry.generation, entry.claim = scope.generation, None
         claim = entry.claim or Claim(request.id, request.digest)
-        claim.top = entry.top
+        claim.id, claim.top = claim.id or request.id, entry.highest
         answer = self._decide(request, claim, banned, now)
         if not isinstance(answer, Fresh):
             return Change(answer)

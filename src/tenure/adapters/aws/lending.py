@@ -7,14 +7,15 @@
     finished              the copy is deleted
     held, but overdue     as a sweep would, and then it is free
 
-Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the holder does not come back.
+Before: `sending.py`, or a return. After: `holding.py`, and `settling.py`, or `returning.py` if the holder does not come
+back.
 """
 
 import asyncio
 import contextlib
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -23,20 +24,20 @@ from tenure.adapters.aws import faults, lots, returning, wire
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import RUNNING, UNSENT, Claim, Entry
 from tenure.adapters.aws.queues import BATCH, MAX_HIDE, Copy, Receipt, Spot
-from tenure.adapters.aws.receipt import receipt_from, receipt_of
+from tenure.adapters.aws.receipt import receipt_of
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import MAX_LEASE, MIN_LEASE, SLACK
 from tenure.claim import digest
 from tenure.errors import BodyUndecodable, BrokerUnavailable
-from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState
+
+T = TypeVar("T")
 
 #: What is due within this is due.
 _EARLY = 1e-3
 #: Over so many messages of a queue, one comes from a lower priority while higher ones wait.
 _FAIRNESS = 10
-#: A deadline that is off by less than this part of its lease is the same: to write it anew would be sold again.
-_SAME = 0.01
 #: If none of the copies that came could be lent, others may lie behind them; so often.
 _ROUNDS = 5
 
@@ -80,20 +81,25 @@ class Met(msgspec.Struct, frozen=True):
 async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
     """Lend up to `want`."""
     want = min(request.want, BATCH)
-    visibility = math.ceil(_clamped(store, request.seconds) + SLACK)
+    visibility = math.ceil(clamped(store, request.seconds) + SLACK)
     store.stash.want, store.stash.visibility = want, visibility
+    copies: list[Copy] = []
     leases: list[Lease] = []
-    for _ in range(_ROUNDS):
-        copies = await _receive(store, request, want, visibility)
-        if not copies:
-            break
-        leases = await _lend_all(store, request, copies)
-        if leases:
-            break
-    # Last: whoever bans first writes the ban and then looks what is held, so one of the two sees the other.
-    if await store.roster.banned([request.owner]):
-        await returning.return_all(store, request.owner, leases)
-        raise faults.retired(request.owner)
+    try:
+        for _ in range(_ROUNDS):
+            copies = await _receive(store, request, want, visibility)
+            leases = await _lend_all(store, request, copies) if copies else []
+            if leases or not copies:
+                break
+        # Last: whoever bans first writes the ban and then looks what is held, so one of the two sees the other.
+        if await store.roster.banned([request.owner]):
+            await returning.return_all(store, request.owner, leases)
+            raise faults.retired(request.owner)
+    except BrokerUnavailable as error:
+        if error.outcome_unknown or not copies:
+            raise
+        # The call that failed did nothing, but those before it may have lent something: `held` tells.
+        raise BrokerUnavailable(f"{error}; some may have been lent before", outcome_unknown=True) from error
     return leases
 
 
@@ -103,7 +109,7 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
     seen = [Seen.of(copy) for copy in copies]
     noted = lots.note(store, request, [one.id for one in seen], _shortest(store, request, seen))
     store.lent.offer(request.request_id, {one.id: one for one in seen})
-    met, _ = await asyncio.gather(_meet(store, request, seen), noted)
+    met = await _both(_meet(store, request, seen), noted)
     leases = [one.lease for one in met if one.lease is not None]
     store.lent.add(leases, request.request_id, frozenset(one.lease.id for one in met if one.lease and one.is_sealed))
     store.lent.withdraw(request.request_id)
@@ -114,26 +120,43 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
     return leases
 
 
+async def _both(act: Coroutine[Any, Any, T], beside: Coroutine[Any, Any, None]) -> T:
+    """What `act` answers, when both have ended: whoever is told of an error must not meet the other one at work."""
+    answer, other = await asyncio.gather(act, beside, return_exceptions=True)
+    for one in (answer, other):
+        if isinstance(one, BaseException):
+            raise one
+    return cast("T", answer)
+
+
 def _shortest(store: Store, request: LeaseRequest, seen: list[Seen]) -> float:
     """No lease that may come of these is shorter."""
     own = [one.message.overrides.lease_seconds for one in seen if one.message is not None]
     asked = [request.seconds, *request.seconds_by_task.values(), *(seconds for seconds in own if seconds is not None)]
-    return _clamped(store, min(asked))
+    return clamped(store, min(asked))
 
 
 async def _receive(store: Store, request: LeaseRequest, want: int, visibility: int) -> list[Copy]:
     copies: list[Copy] = []
     store.rotation += 1
     start = store.rotation % len(request.queues) if request.queues else 0
-    for queue in request.queues[start:] + request.queues[:start]:
-        for spot in _in_turn(store, queue):
-            copies += store.stash.take(spot)
-            if len(copies) < want and not store.stash.is_polled(spot):
-                copies += await store.queues.receive(spot, want - len(copies), visibility)
-            if len(copies) >= want:
-                surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
+    queues = request.queues[start:] + request.queues[:start]
+    is_alone = len(queues) == 1 and len(store.queues.spots(queues[0])) == 1
+    for spot in (spot for queue in queues for spot in _in_turn(store, queue)):
+        copies += store.stash.take(spot)
+        if len(copies) < want and not store.stash.is_polled(spot):
+            wait = store.stash.glance_seconds if is_alone and not copies else 0.0
+            try:
+                copies += await store.queues.receive(spot, want - len(copies), visibility, wait)
+            except BrokerUnavailable:
+                if not copies:
+                    raise
+                return copies  # what came before is not to wait for the end of this trouble
+        if len(copies) >= want:
+            surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
+            with contextlib.suppress(BrokerUnavailable):  # they come back by themselves
                 await store.queues.hide(surplus)
-                return copies[:want]
+            return copies[:want]
     return copies
 
 
@@ -194,12 +217,15 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
     if entry.is_sealed and entry.state not in (MessageState.DEAD, MessageState.CANCELLED):
         if entry.state == MessageState.LEASED and entry.deadline >= now:
             return Change(Met(hide=entry.deadline - now + SLACK))  # its holder is about to delete it
-        return Change(Met(_lease(seen, entry, request.owner, before), is_sealed=True))
+        return Change(Met(lease_of(seen, entry, request.owner, before), is_sealed=True))
     if entry.state == MessageState.DEAD and not entry.pages:
         return Change(Met(bury=entry.shelf))
     if entry.is_finished:
         return Change(Met(drop=True))
     if entry.state == MessageState.LEASED:
+        if (entry.owner, entry.request, entry.receipt) == (request.owner, request.request_id, copy.receipt):
+            # By this very call: its write got no answer, and arrived after it was looked for.
+            return Change(Met(lease_of(seen, entry, request.owner, before)))
         if entry.deadline < now:
             return Change(Met(lapsed=True))
         if entry.copy not in ("", copy.sqs_id):
@@ -208,7 +234,7 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
     if entry.state == MessageState.DELAYED and entry.due > now + _EARLY:
         return Change(Met(hide=min(entry.due - now, MAX_HIDE - SLACK)))
     _lend(store, request, seen, entry, now)
-    return Change(Met(_lease(seen, entry, request.owner, before)), entry)
+    return Change(Met(lease_of(seen, entry, request.owner, before)), entry)
 
 
 def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: float) -> None:
@@ -217,22 +243,21 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     if seconds is None:
         seconds = request.seconds_by_task.get(entry.task, request.seconds)
     entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
-    entry.seconds = _clamped(store, seconds)
+    entry.seconds = clamped(store, seconds)
     entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
     entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
     entry.group = (copy.group or "") if seen.message is None else ""
-    entry.fence = entry.top = store.desk.next_fence(entry.top)
+    entry.fence = store.desk.next_fence(entry.highest)
     entry.deliveries += 1
     if entry.is_redriving:  # and here it is
         entry.reason = entry.finished_at = None
     if entry.key is None:
-        entry.claim = Claim(
-            seen.id, state=RUNNING, owner=request.owner, runner=seen.id, until=entry.deadline, fence=entry.fence
-        )
+        entry.claim = Claim("", state=RUNNING, owner=request.owner, until=entry.deadline, fence=entry.fence)
 
 
-def _lease(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
+def lease_of(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
+    """The lease as its holder gets it; `before` is when it was asked for (monotonic)."""
     seconds = entry.seconds or MIN_LEASE
     message, raw, copy = seen.message, seen.raw, seen.copy
     beside: dict[str, Any] = {}
@@ -275,10 +300,11 @@ async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[C
     drops, hides = [], [Receipt(copy.spot, copy.receipt) for copy in behind]
     for one_seen, one in zip(seen, met, strict=True):
         copy = one_seen.copy
-        if one.bury:
-            await _bury(store, one_seen, one.bury)
-        if one.drop or one.bury:
+        is_over = await _bury(store, one_seen, one.bury) if one.bury else one.drop
+        if is_over:
             drops.append(Receipt(copy.spot, copy.receipt))
+        elif one.bury:
+            hides.append(Receipt(copy.spot, copy.receipt))
         elif one.hide is not None:
             hides.append(Receipt(copy.spot, copy.receipt, one.hide))
         elif one.lease is not None and one.lease.deadline + SLACK / 2 > copy.hidden_until:
@@ -286,93 +312,23 @@ async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[C
     await asyncio.gather(store.queues.delete(drops), store.queues.hide(hides))
 
 
-async def _bury(store: Store, seen: Seen, place: int) -> None:
-    """Keep the body of one that died in a sweep."""
+async def _bury(store: Store, seen: Seen, place: int) -> bool:
+    """Keep the body of one that died in a sweep. False: it was redriven meanwhile, and this copy is all there is."""
     pages = await store.desk.keep_body(seen.id, seen.raw.decode(), body_rows(place))
     beside = "" if seen.message is not None else wire.dumped(seen.copy.attributes)
     attribute_pages = await store.desk.keep_body(seen.id, beside, attribute_rows(place)) if beside else 0
 
-    def decide(entry: Entry | None) -> Change[None]:
-        if entry is None or entry.state != MessageState.DEAD or entry.pages or entry.shelf != place:
-            return Change(None)
+    def decide(entry: Entry | None) -> Change[bool]:
+        if entry is None or entry.shelf != place or entry.pages:
+            return Change(entry is not None and entry.is_finished and bool(entry.pages))
+        if entry.state != MessageState.DEAD:
+            return Change(entry.is_finished)
         entry.pages, entry.attribute_pages = pages, attribute_pages
-        return Change(None, entry)
+        return Change(answer=True, to=entry)
 
-    await store.desk.change_one(ENTRY, entry_place(seen.id), decide)
-
-
-async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
-    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
-    before = store.clock.monotonic()
-    granted: dict[int, float] = {}
-
-    def decide(number: int, entry: Entry | None) -> Change[LeaseState]:
-        lease = leases[number]
-        if entry is not None and entry.is_sealed:
-            # Done, and still to be deleted by us; or deleted by now.
-            granted[number] = lease.seconds
-            is_ours = store.lent.get(lease.id, lease.owner, lease.fence) is not None
-            return Change(LeaseState.HELD if is_ours else LeaseState.LOST)
-        if entry is None or not entry.is_held_under(lease):
-            return Change(LeaseState.LOST)
-        now = store.desk.now()
-        until = min(now + _clamped(store, lease.seconds), entry.hold_until or math.inf)
-        if entry.deadline > until - _SAME * lease.seconds:
-            # Its claim was renewed a moment ago, and the lease with it.
-            granted[number] = entry.deadline - now
-            return Change(LeaseState.HELD)
-        entry.deadline = max(entry.deadline, until)
-        if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
-            entry.claim.until = max(entry.claim.until, entry.deadline)
-        granted[number] = entry.deadline - now
-        return Change(LeaseState.HELD, entry)
-
-    states = await store.desk.change(ENTRY, [entry_place(lease.id) for lease in leases], decide)
-    touched, hides = [], []
-    for number, (lease, state) in enumerate(zip(leases, states, strict=True)):
-        deadline = lease.deadline
-        if state is LeaseState.HELD:
-            deadline = max(deadline, before + granted[number])
-            hides.append(receipt_from(lease, granted[number] + SLACK))
-        touched.append(msgspec.structs.replace(lease, state=state, deadline=deadline))
-    over = store.lent.lose([lease for lease in touched if lease.state is LeaseState.LOST])
-    with contextlib.suppress(BrokerUnavailable):  # what stays is found empty by a sweep
-        await lots.drop(store, over)
-    await store.queues.hide(hides)
-    return touched
+    return await store.desk.change_one(ENTRY, entry_place(seen.id), decide)
 
 
-async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
-    """What `owner` holds; with the bodies of what this process was lent itself."""
-    offered: dict[str, Seen] = store.lent.offered(request_id)
-    ids = [*offered, *(id for _, lot in await lots.of(store, owner) for id in lot.ids)]
-    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
-    now, clock = store.desk.now(), store.clock.monotonic()
-    leases: list[Lease] = []
-    for id, entry in dict(zip(ids, entries, strict=True)).items():
-        if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
-            continue
-        known = store.lent.get(id, owner, entry.fence)
-        if known is None and request_id == entry.request and id in offered and not entry.is_sealed:
-            # Lent by a call that got no answer: only here is its body.
-            lease = _lease(offered[id], entry, owner, clock + entry.deadline - now - entry.seconds)
-            store.lent.add([lease], entry.request, frozenset())
-            leases.append(lease)
-            continue
-        if request_id not in (None, entry.request) or (entry.is_sealed and known is None):
-            continue
-        raw = b"" if known is None else known.lease.envelope
-        receipt = receipt_of(entry.level, entry.receipt)
-        deadline = clock + entry.deadline - now
-        lease = Lease(id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters)
-        if known is not None:
-            was = known.lease
-            lease = msgspec.structs.replace(
-                lease, attributes=was.attributes, sent_at=was.sent_at, generation=was.generation
-            )
-        leases.append(lease)
-    return leases
-
-
-def _clamped(store: Store, seconds: float) -> float:
+def clamped(store: Store, seconds: float) -> float:
+    """As long as a lease may be."""
     return min(max(seconds, MIN_LEASE), MAX_LEASE, store.options.hold_seconds)

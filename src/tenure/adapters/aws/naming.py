@@ -5,15 +5,19 @@
     orders, orders-low, orders-high     3
     orders.fifo     always one: a FIFO queue has one order
 
-SQS takes letters, digits, - and _, 80 characters in all, `.fifo` included.
+SQS takes letters, digits, - and _, 80 characters in all, `.fifo` included; as a FIFO group up to 128 of what ASCII has
+to print.
 """
 
+import hashlib
 import re
 
 from tenure.adapters.aws.faults import BadQueueName
 from tenure.message import MAX_PRIORITY, Message
 
 FIFO = ".fifo"
+#: What a FIFO queue takes as a group, or to tell copies of a message by.
+_WORD = re.compile(r"[A-Za-z0-9!-/:-@\[-`{-~]{1,128}")
 _ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _LONGEST = 80
 #: By how many there are, from the lowest.
@@ -23,6 +27,11 @@ _SUFFIXES = {1: ("",), 2: ("-low", ""), 3: ("-low", "", "-high")}
 def is_fifo(queue: str) -> bool:
     """Whether the queue keeps the order of its groups."""
     return queue.endswith(FIFO)
+
+
+def word(text: str) -> str:
+    """The same as a FIFO queue takes it: what it would refuse is told by its digest."""
+    return text if _WORD.fullmatch(text) else f"tenure-{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def levels(queue: str, priorities: int) -> int:

@@ -54,8 +54,8 @@ async def _redrive(store: Store, id: str) -> bool:
     message = _read(text)
 
     def begin(entry: Entry | None) -> Change[Entry | None]:
-        if entry is None or entry.shelf != known.shelf:
-            return Change(None)
+        if entry is None or (entry.shelf, entry.pages) != (known.shelf, known.pages):
+            return Change(entry)  # it is not what was read
         if entry.is_half_redriven:
             return Change(entry)
         if entry.state != MessageState.DEAD:
@@ -66,6 +66,9 @@ async def _redrive(store: Store, id: str) -> bool:
     entry = await store.desk.change_one(ENTRY, entry_place(id), begin)
     if entry is None:
         return False
+    if (entry.shelf, entry.pages) != (known.shelf, known.pages):
+        # Its body was kept since we looked (`lending.py`), or it has died anew: that one was not asked for.
+        return entry.shelf == known.shelf and await _redrive(store, id)
     if entry.is_redriving:
         (refusal,) = await store.queues.send([_parcel(id, entry, message, text, attributes)])
         if refusal:
@@ -115,7 +118,7 @@ def _parcel(id: str, entry: Entry, message: Message | None, text: str, attribute
     group = ""
     if naming.is_fifo(entry.queue):
         group = (entry.group or "tenure") if message is None else group_of(message)
-    dedup = f"{id}-{entry.generation}-{len(entry.history)}" if group else ""
+    dedup = naming.word(f"{id}-{entry.generation}-{len(entry.history)}") if group else ""
     spot = Spot(entry.queue, entry.level)
     return Parcel(spot, id, text, group=group, dedup=dedup, head=head, attributes=attributes)
 

@@ -14,15 +14,13 @@ Read here, used by `link.py`, `queues.py` and `dynamo.py`.
 """
 
 import re
-from collections.abc import Iterable
-from math import isfinite
-from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from tenure.adapters.aws.wire import ENVELOPE, PLAIN
 from tenure.errors import BadURL
+from tenure.url import above_zero, read_query, web_address, yes_or_no
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {
@@ -97,39 +95,26 @@ def read_options(url: str, parts: SplitResult) -> Options:
     if parts.path.strip("/"):
         msg = f"{url!r}: a queue belongs to its task, not to the URL; write sqs://{region}. Nothing was opened"
         raise BadURL(msg)
-    said = _read_query(url, parse_qsl(parts.query, keep_blank_values=True))
-    return Options(region=region, **said)
-
-
-def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, value in query:
-        if name not in _TAKEN:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-        read = _read(name, value)
-        if read is None:
-            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-        options |= read if name == "state" and isinstance(read, dict) else {name: read}
-    return options
+    said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
+    where = said.pop("state", {})  # several fields in one word
+    return Options(region=region, **said | where)
 
 
 def _read(name: str, value: str) -> object:  # noqa: C901, PLR0911 - a table of them
     """None: it is not a value that is taken."""
     match name:
         case "create":
-            return {"yes": True, "no": False}.get(value)
+            return yes_or_no(value)
         case "priorities":
             return int(value) if value in ("1", "2", "3") else None
         case "wire":
             return value if value in (ENVELOPE, PLAIN) else None
         case "keep_seconds" | "timeout_seconds":
-            return _number(value)
+            return above_zero(value)
         case "body_limit":
             return int(value) if value.isdecimal() and 1024 <= int(value) <= MAX_BODY else None  # noqa: PLR2004
         case "endpoint" | "state_endpoint":
-            return value.rstrip("/") if urlsplit(value).scheme in ("http", "https") and urlsplit(value).netloc else None
+            return web_address(value)
         case "table":
             return value if _TABLE.fullmatch(value) else None
         case "prefix":
@@ -149,11 +134,3 @@ def _state(value: str) -> dict[str, str] | None:
     if not _REGION.fullmatch(parts.netloc) or (table and not _TABLE.fullmatch(table)):
         return None
     return {"state_region": parts.netloc} | ({"table": table} if table else {})
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if number > 0 and isfinite(number) else None

@@ -126,7 +126,12 @@ class Queues:
         said: dict[int, str] = {}
         for spot, numbers in _by_spot([parcel.spot for parcel in parcels]).items():
             for some in _by_size(numbers, parcels):
-                await self._send(spot, some, parcels, said)
+                try:
+                    await self._send(spot, some, parcels, said)
+                except BrokerUnavailable as error:
+                    if error.outcome_unknown or not said:
+                        raise
+                    raise _in_part(error, len(said)) from error
         return [said[number] for number in range(len(parcels))]
 
     async def _send(self, spot: Spot, numbers: list[int], parcels: Sequence[Parcel], said: dict[int, str]) -> None:
@@ -175,12 +180,20 @@ class Queues:
 
     async def _tell(self, operation: str, receipts: Sequence[Receipt], words: Any) -> dict[int, str]:
         refused: dict[int, str] = {}
+        done = 0
         for spot, numbers in _by_spot([one.spot for one in receipts]).items():
             for start in range(0, len(numbers), BATCH):
-                refused |= await self._batch(
-                    spot, operation, numbers[start : start + BATCH],
-                    lambda number: {"ReceiptHandle": receipts[number].receipt} | words(receipts[number]),
-                )  # fmt: skip
+                some = numbers[start : start + BATCH]
+                try:
+                    refused |= await self._batch(
+                        spot, operation, some,
+                        lambda number: {"ReceiptHandle": receipts[number].receipt} | words(receipts[number]),
+                    )  # fmt: skip
+                except BrokerUnavailable as error:
+                    if error.outcome_unknown or not done:
+                        raise
+                    raise _in_part(error, done) from error
+                done += len(some)
         return refused
 
     async def _batch(self, spot: Spot, operation: str, numbers: list[int], entry: Any) -> dict[int, str]:
@@ -320,6 +333,11 @@ def _copy(spot: Spot, message: dict[str, Any], hidden_until: float) -> Copy:
 def _own(parcel: Parcel) -> dict[str, Attribute]:
     own = {wire.ID: Attribute("String", parcel.id)}
     return own | {wire.HEAD: Attribute("String", legal(parcel.head))} if parcel.head else own
+
+
+def _in_part(error: BrokerUnavailable, done: int) -> BrokerUnavailable:
+    """For the error of a call before which `done` entries were said in others: it is not true that nothing was done."""
+    return BrokerUnavailable(f"{error}; {done} of the same batch were done before", outcome_unknown=True)
 
 
 def _by_spot(spots: Sequence[Spot]) -> dict[Spot, list[int]]:

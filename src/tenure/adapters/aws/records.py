@@ -11,6 +11,8 @@ from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Progress, Record
 
+#: Characters of a note that are kept: it lies in the row that every beat writes.
+_NOTE = 4000
 #: A holder may replace its checkpoint while it is read.
 _LOOKS = 3
 
@@ -43,7 +45,9 @@ class AwsRecords:
             lease, progress = batch[number]
             if entry is None or not entry.is_held_under(lease):
                 return Change(answer=False)
-            entry.progress = progress
+            entry.progress = (
+                progress if len(progress.note) <= _NOTE else Progress(progress.fraction, _cut(progress.note))
+            )
             return Change(answer=True, to=entry)
 
         return await self._desk.change(ENTRY, [entry_place(lease.id) for lease, _ in batch], decide)
@@ -82,6 +86,10 @@ class AwsRecords:
         (claim,) = await self._desk.get(CLAIM, [claim_place(_scope(entry))])
         # What is done under its key with another payload is other work.
         return claim if claim is not None and claim.digest == entry.digest else None
+
+
+def _cut(note: str) -> str:
+    return note[: _NOTE - 1] + "…"
 
 
 def _scope(entry: Entry) -> Scope:

@@ -18,6 +18,7 @@ from tenure.adapters.aws.queues import MAX_DELAY, Parcel, Spot
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
+from tenure.refusal import too_large, unique_not_plain
 from tenure.table import Write
 from tenure.verdict import Reason
 
@@ -48,11 +49,7 @@ async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
     if refusal is not None:
         return Sent(outgoing.message.id, refusal=refusal)
     if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
-        text = (
-            f"message {outgoing.message.id} was not stored: with wire=plain others take messages without a word, so "
-            "nobody could tell when one of that kind waits no more; give unique_window, or use a queue of your own"
-        )
-        return Sent(outgoing.message.id, refusal=Reason("unique_not_plain", text))
+        return Sent(outgoing.message.id, refusal=unique_not_plain(outgoing.message))
 
     async def put(outgoing: Outgoing) -> Sent:
         (sent,) = await _send(store, [outgoing])
@@ -132,14 +129,14 @@ def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
         body=text,
         delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
         group=group,
-        dedup=f"{message.id}-{message.generation}" if group else "",
+        dedup=naming.word(f"{message.id}-{message.generation}") if group else "",
         head=head,
     )
 
 
 def group_of(message: Message) -> str:
     """The FIFO group: what the sender says in the header `group`, else the client, else one for all."""
-    return message.headers.get("group") or message.client or "tenure"
+    return naming.word(message.headers.get("group") or message.client or "tenure")
 
 
 async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Reason | None:
@@ -156,11 +153,7 @@ async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Re
         )
         return Reason("body_too_large", text)
     if size > limit:
-        text = (
-            f"message {message.id} was not stored: it takes {size} bytes and the queue takes {limit}; "
-            "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
-        )
-        return Reason("body_too_large", text)
+        return too_large(message, size, limit)
     if delay > known.keep_seconds - _MARGIN:
         text = (
             f"message {message.id} was not stored: a delay of {delay:g} s would outlive it, because its queue keeps "

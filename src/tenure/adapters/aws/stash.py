@@ -28,6 +28,8 @@ _FRESH_SECONDS = 2.0
 #: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
 #: waits for it.
 _POLLED_SECONDS = 5.0
+#: A lease call that has nothing else to ask waits so long: short enough to stop soon.
+_GLANCE_SECONDS = 1.0
 #: A poll may answer so much later than it was asked to.
 _LATE_SECONDS = 2.0
 #: So long after a poll that found nothing there is no need to look.
@@ -50,6 +52,11 @@ class Stash:
         self._look_seconds = next(_LOOK_SECONDS)
         #: As the last lease call asked: how many, and hidden for how long.
         self.want, self.visibility = BATCH, 40
+
+    @property
+    def glance_seconds(self) -> float:
+        """How long a lease call may wait at a queue: SQS then asks all of its servers, and not only some."""
+        return 0.0 if self._is_virtual else _GLANCE_SECONDS
 
     def take(self, spot: Spot) -> list[Copy]:
         """The copies of one physical queue."""

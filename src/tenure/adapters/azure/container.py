@@ -10,7 +10,6 @@ import asyncio
 import io
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from math import isfinite
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
 
@@ -20,16 +19,19 @@ from azure.storage.blob import ContentSettings
 
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.clients import Clients, Hook
+from tenure.adapters.azure.naming import is_container
 from tenure.adapters.azure.options import Options, read_options
 from tenure.adapters.azure.timeline import Timeline
 from tenure.cloakroom import Left
 from tenure.clock import Clock
 from tenure.errors import BadURL
+from tenure.url import above_zero, read_query
 
 T = TypeVar("T")
 
-#: Options of the account that mean something here.
-_TAKEN = ("key", "create", "blob_endpoint", "timeout_seconds", "keep_seconds")
+#: Options of the account that mean something here; `options.py` says what they take.
+_OF_ACCOUNT = ("key", "create", "blob_endpoint", "timeout_seconds")
+_TAKEN = dict.fromkeys(_OF_ACCOUNT, "") | {"keep_seconds": "a number of seconds above 0"}
 _KEEP_SECONDS = 30 * 86_400.0
 _AT_ONCE = 8
 _LARGE = 1 << 20
@@ -48,34 +50,25 @@ class ContainerOptions(msgspec.Struct, frozen=True, kw_only=True):
 def read_container(url: str, parts: SplitResult) -> ContainerOptions:
     """What `url` says, and the environment where it says nothing. Raises `BadURL`."""
     query = parse_qsl(parts.query, keep_blank_values=True)
-    unknown = [name for name, _ in query if name not in _TAKEN]
-    if unknown:
-        msg = f"{url!r}: {unknown[0]!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-        raise BadURL(msg)
+    said = read_query(url, query, _TAKEN, lambda name, text: above_zero(text) if name == "keep_seconds" else text)
     container, _, prefix = unquote(parts.path).strip("/").partition("/")
     if not container:
         msg = f"{url!r} names no container; write blob://account/container. Nothing was opened"
         raise BadURL(msg)
-    keep = dict(query).get("keep_seconds")
-    rest = urlencode([pair for pair in query if pair[0] != "keep_seconds"])
+    if not is_container(container):
+        msg = (
+            f"{url!r}: Azure takes no container of the name {container!r}; nothing was opened. Names are of a-z, 0-9 "
+            "and single dashes, 3 to 63 of them"
+        )
+        raise BadURL(msg)
+    rest = urlencode([pair for pair in query if pair[0] in _OF_ACCOUNT])
     account = read_options(url, parts._replace(query=rest, path=""))
     return ContainerOptions(
         account=account,
         container=container,
         prefix=f"{prefix}/" if prefix else "",
-        keep_seconds=_KEEP_SECONDS if keep is None else _seconds(url, keep),
+        keep_seconds=said.get("keep_seconds", _KEEP_SECONDS),
     )
-
-
-def _seconds(url: str, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if number <= 0 or not isfinite(number):
-        msg = f"{url!r}: keep_seconds cannot be {value!r}; nothing was opened. It takes a number of seconds above 0"
-        raise BadURL(msg)
-    return number
 
 
 class ContainerCloakroom:

@@ -89,6 +89,11 @@ def translate(error: Exception, place: str, what: str) -> TenureError:
     return BrokerUnavailable(text, outcome_unknown=answer.outcome_unknown)
 
 
+def outage(error: TenureError) -> BrokerUnavailable:
+    """The same, of something that worked before: nobody must lose what was done because of it."""
+    return BrokerUnavailable(f"{error} (it worked before, and is tried again)")
+
+
 def no_credentials(place: str, error: BaseException, doubt: str = "") -> LoginRefused:
     """There is neither a key nor anybody who says who we are. `doubt`: what is wrong with what there is."""
     said = next((line.strip() for line in str(error).splitlines() if line.strip()), "no answer in time")

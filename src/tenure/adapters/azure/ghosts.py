@@ -84,23 +84,20 @@ async def _bury(store: Store, life: Life, text: str | None) -> tuple[str, str]:
     return "", ""
 
 
-async def hide_again(store: Store, kept: Kept, found: Found, seconds: float) -> bool:
+async def hide_again(store: Store, kept: Kept, found: Found, seconds: float) -> None:
     """Not now. Its receipt is noted: whoever returns it can show it at once, and its holder can go on renewing it."""
     try:
         receipt = await posting.hide(store, found.queue, found.message_id, found.receipt, seconds)
     except Stale:
-        return True  # somebody was faster
+        return  # somebody was faster
     kept.life.message_id, kept.life.receipt = found.message_id, receipt
-    saved = (await store.save([kept]))[0]
-    if not saved:
-        # It was settled or returned a moment ago: look again, with what is now the latest receipt.
-        return await _show(store, found, receipt)
-    return True
+    if not (await store.save([kept]))[0]:
+        # It was touched, settled or returned a moment ago: whoever is shown it in a second looks again.
+        await _show_soon(store, found, receipt)
 
 
-async def _show(store: Store, found: Found, receipt: str) -> bool:
+async def _show_soon(store: Store, found: Found, receipt: str) -> None:
     try:
         await posting.hide(store, found.queue, found.message_id, receipt, 1.0)
     except Stale:
-        return True
-    return True
+        return  # its holder was faster

@@ -23,6 +23,7 @@ import msgspec
 from tenure.adapters.azure import retention
 from tenure.adapters.azure.board import AzureBoard
 from tenure.adapters.azure.log import ProcessedLog
+from tenure.adapters.azure.naming import LONGEST_NAME, row_id
 from tenure.adapters.azure.rows import Change, Row, Rows
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import EQ, GE, IS, LT
@@ -82,7 +83,7 @@ class AzureJournal:
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
         """Events of one message, oldest first."""
-        where = (EQ("MessageId", message_id) | IS("HasIds")) & GE("At", float(since))
+        where = (EQ("MessageId", _named(message_id)) | IS("HasIds")) & GE("At", float(since))
         told: list[StoredEvent] = []
         rows = self._store.rows.between(_EVENTS, "e:", _END, where)
         async for row in rows:
@@ -208,7 +209,13 @@ def _seq(row: Row) -> int:
     return int(row.key[2:])
 
 
+def _named(id: str) -> str:
+    """A message's id as a field and a query take it; anybody may put one with a longer id into a queue."""
+    return id if len(id) <= LONGEST_NAME else row_id(id)
+
+
 def _fields(event: Event) -> dict[str, Any]:
     return {
-        "Event": _encode(event), "At": event.at, "MessageId": event.message_id or "", "HasIds": "ids" in event.data,
+        "Event": _encode(event), "At": event.at, "MessageId": _named(event.message_id or ""),
+        "HasIds": "ids" in event.data,
     }  # fmt: skip

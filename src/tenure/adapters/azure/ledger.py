@@ -9,7 +9,6 @@ also rise over a row that was forgotten.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ import msgspec
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.entry import Kept, cancelled
 from tenure.adapters.azure.naming import part_of, row_id, scope_id
+from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.rows import Change, Group, Row
 from tenure.adapters.azure.store import Store
@@ -26,8 +26,6 @@ from tenure.message import MessageState, Outgoing
 
 SENT, RUNNING, DONE = "sent", "running", "done"
 _TRIES = 8
-#: So many claims of ours are remembered; what is forgotten is read again.
-_REMEMBERED = 10_000
 #: A scope keeps so many ids that were cancelled under it.
 _BARRED = 50
 _ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
@@ -108,8 +106,8 @@ class AzureLedger:
     def __init__(self, store: Store) -> None:
         """Stand on `store`."""
         self._store = store
-        #: The latest that is known of what we claimed, by the row's key.
-        self._mine: OrderedDict[str, Found] = OrderedDict()
+        #: The latest that is known of what we claimed, by the row's key. The heartbeat's ledger knows the same.
+        self._mine: Remembered[Found] = store.shared.claims
 
     # --- claim ------------------------------------------------------------------------------------------
 
@@ -152,7 +150,7 @@ class AzureLedger:
         return found, [Change(act, _row(store, request.scope, found)), mark]
 
     def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
-        self._remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
+        self._mine.remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
         return Fresh(Token(request.scope, request.id, request.owner, found.claim.fence, request.seconds))
 
     async def _slowly(self, request: ClaimRequest) -> ClaimAnswer:
@@ -225,7 +223,7 @@ class AzureLedger:
         store = self._store
         answers = [False] * len(tokens)
         open_ = list(range(len(tokens)))
-        found: dict[int, Found | None] = {n: self._mine.get(_place(store, tokens[n].scope)[1]) for n in open_}
+        found: dict[int, Found | None] = {n: self._mine.recall(_place(store, tokens[n].scope)[1]) for n in open_}
         for _ in range(_TRIES):
             unknown = [n for n in open_ if not self._is_ours(found[n], tokens[n])]
             for n, read in zip(
@@ -242,23 +240,16 @@ class AzureLedger:
             refused = []
             for n, rows in zip(open_, told, strict=True):
                 key = _place(store, tokens[n].scope)[1]
-                self._mine.pop(key, None)
+                self._mine.forget(key)
                 found[n] = None
                 if rows is None:
                     refused.append(n)
                     continue
                 answers[n] = True
                 if not ends:
-                    self._remember(key, msgspec.structs.replace(new[n], etag=rows[0].etag))
+                    self._mine.remember(key, msgspec.structs.replace(new[n], etag=rows[0].etag))
             open_ = refused
         return answers
-
-    def _remember(self, key: str, found: Found) -> None:
-        """Up to a bound: of a claim that was lost nothing more is said."""
-        self._mine[key] = found
-        self._mine.move_to_end(key)
-        while len(self._mine) > _REMEMBERED:
-            self._mine.popitem(last=False)
 
     def _group(self, token: Token, found: Found, *, ends: bool) -> Group:
         group = [Change("replace", _row(self._store, token.scope, found))]

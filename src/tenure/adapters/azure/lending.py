@@ -181,9 +181,8 @@ class Lending:
             now = store.timeline.now()
             if life.state is MessageState.LEASED or (until or 0.0) > now + EARLY:
                 # Overdue, but nobody returned it yet: that is for a sweep to decide, which knows of outages.
-                if await ghosts.hide_again(store, kept, one, max(1.0, (until or now) - now)):
-                    return None
-                continue
+                await ghosts.hide_again(store, kept, one, max(1.0, (until or now) - now))
+                return None
             new = lend(store, kept, request, seconds, fence)
             new.life.message_id, new.life.receipt = one.message_id, one.receipt
             if (await store.save([new]))[0]:

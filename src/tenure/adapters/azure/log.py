@@ -142,6 +142,8 @@ class ProcessedLog:
             if cause is None or faults.code_of(cause) not in ("BlobNotFound", "ContainerNotFound"):
                 raise
             if faults.code_of(cause) == "ContainerNotFound":
+                if not store.may_create:
+                    raise
                 await store.create(lambda: self._container().create_container())
             # Not over a file that somebody else has begun meanwhile.
             await store.create(lambda: blob.create_append_blob(match_condition=MatchConditions.IfMissing))

@@ -1,4 +1,4 @@
-"""Names: of queues, as the service wants them, and of rows.
+"""Names: of queues and containers, as the service wants them, and of rows.
 
 A queue's name must be one the service takes (3 to 63 of a-z, 0-9 and single dashes); it is not changed in secret, but
 refused. Ids may be anything, so those that a row's key cannot hold are written as a digest.
@@ -12,8 +12,11 @@ from tenure.claim import Scope
 from tenure.errors import BadSetting
 
 _SHORTEST, _LONGEST = 3, 63
+#: Of an id, a task or a key: each must fit into a field, and into a query.
+LONGEST_NAME = 4_000
 #: What is put behind a queue's name for its dead letters.
 POISON = "-poison"
+#: Of a container, too.
 _QUEUE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:-]{1,200}\Z")
 
@@ -28,6 +31,11 @@ def queue_name(prefix: str, queue: str) -> str:
         )
         raise BadSetting(msg)
     return name
+
+
+def is_container(name: str) -> bool:
+    """Whether the service takes a container of that name."""
+    return _QUEUE.match(name) is not None and _SHORTEST <= len(name) <= _LONGEST
 
 
 def row_id(id: str) -> str:

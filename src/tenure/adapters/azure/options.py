@@ -12,14 +12,14 @@ the same account (Tables; Blobs for what is large), or elsewhere (`state=redis:/
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from math import isfinite
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
 
 from tenure.errors import BadURL
+from tenure.url import above_zero, read_query, web_address, yes_or_no
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {
@@ -43,6 +43,8 @@ _MAX_PARTITIONS = 64
 #: Names by which deployments that exist already tell how to reach their account.
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}\Z")
+#: Where the service's own endpoints name their account; one with a shared access signature names it nowhere else.
+_ENDPOINT = re.compile(r"https?://([a-z0-9]{3,24})\.(?:queue|table|blob)\.")
 _PREFIX = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
@@ -93,7 +95,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | None = None) -> Options:
     """What `url` says, and the environment where it says nothing. Raises `BadURL`."""
     environment = os.environ if environment is None else environment
-    said = _read_query(url, parse_qsl(parts.query, keep_blank_values=True))
+    said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read, secrets=frozenset({"key"}))
+    if "state" in said:
+        said["state_url"] = said.pop("state")
     told = _connection_string(environment.get(CONNECTION_STRING, ""))
     account = parts.netloc or told.get("AccountName") or environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
     if not _ACCOUNT.match(account):
@@ -123,31 +127,21 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
 
 def _connection_string(text: str) -> dict[str, str]:
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, value in query:
-        if name not in _TAKEN:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-        field = "state_url" if name == "state" else name
-        options[field] = _read(name, value)
-        if options[field] is None:
-            shown = "…" if name == "key" else repr(value)
-            msg = f"{url!r}: {name} cannot be {shown}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-    return options
+    told = {name.strip(): value.strip() for name, _, value in pairs}
+    for kind in ("Queue", "Table", "Blob"):
+        found = _ENDPOINT.match(told.get(f"{kind}Endpoint", ""))
+        if found is not None:
+            told.setdefault("AccountName", found[1])
+    return told
 
 
 def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
     """None: it is not a value that is taken."""
     if name in _NUMBERS:
-        return _number(value)
+        return above_zero(value)
     match name:
         case "create":
-            return {"yes": True, "no": False}.get(value)
+            return yes_or_no(value)
         case "prefix":
             return value if _PREFIX.match(value) else None
         case "encoding":
@@ -157,17 +151,9 @@ def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
         case "partitions":
             return int(value) if value.isdecimal() and 0 < int(value) <= _MAX_PARTITIONS else None
         case "queue_endpoint" | "table_endpoint" | "blob_endpoint":
-            return value.rstrip("/") if value.startswith(("http://", "https://")) else None
+            return web_address(value)
         case "state":
             return value if urlsplit(value).scheme or value == "local" else None
         case "log":
             return value if _SERVICE.match(value) else None
-    return value or None
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if number > 0 and isfinite(number) else None
+    return value.replace(" ", "+") or None  # a key: in a query a plus sign means a blank, of which it has none

@@ -1,18 +1,26 @@
 """Posting: the single calls about one message in its queue.
 
 Each takes the service's id and receipt, never the message itself: that would send its body again. A receipt that is not
-the latest is told as `Stale`. After a call whose reply was lost the receipt that we know may be dead, and nobody can
-tell: that is `BrokerUnavailable` with its outcome unknown.
+the latest is told as `Stale`; so is a message that the service will not hide. After a call whose reply was lost the
+receipt that we know may be dead, and nobody can tell: that is `BrokerUnavailable` with its outcome unknown. A queue
+that was there before, and is not now, is an outage for who receives from it.
 """
 
+import logging
 import math
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from azure.core.exceptions import HttpResponseError
 
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.store import Store
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
+
+T = TypeVar("T")
+
+logger = logging.getLogger("tenure.azure")
 
 #: The longest time for which the service hides a message.
 LONGEST = 7 * 86_400
@@ -21,7 +29,7 @@ _NEVER = -1
 
 
 class Stale(Exception):
-    """The receipt is not the latest, or the message is not there."""
+    """The receipt is not the latest, or the message is not there, or cannot be hidden any more."""
 
 
 def whole(seconds: float) -> int:
@@ -51,6 +59,13 @@ async def hide(store: Store, queue: str, message_id: str, receipt: str, seconds:
         )
     except HttpResponseError as error:
         raise _stale(error) from error
+    except BrokerUnavailable:
+        raise
+    except BrokerError as error:
+        # Others send messages that expire, and until past that moment the service hides nothing. Whose the message is,
+        # its life says: that one message must not end the work on all the others.
+        logger.warning("%s of %s cannot be hidden for %g s: %s", message_id, queue, seconds, error)
+        raise Stale(error.code) from error
     return str(told.pop_receipt)
 
 
@@ -80,13 +95,23 @@ async def receive(store: Store, queue: str, want: int, seconds: float) -> list[A
             return []
         return [message async for message in page]
 
-    return await store.on_queue("receiving", queue, act)
+    return await _served(store, "receiving", queue, act)
 
 
 async def shows_something(store: Store, queue: str) -> bool:
     """Whether a message can be received now."""
-    found: Any = await store.on_queue("looking", queue, lambda client: client.peek_messages(max_messages=1))
+    found: Any = await _served(store, "looking", queue, lambda client: client.peek_messages(max_messages=1))
     return bool(found)
+
+
+async def _served(store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[T]]) -> T:
+    """What the queue answers. If it answered before and is missing now, somebody removed it: that ends no worker."""
+    try:
+        answer = await store.on_queue(what, queue, act)
+    except StoreMissing as error:
+        raise (faults.outage(error) if queue in store.shared.served else error) from error
+    store.shared.served.add(queue)
+    return answer
 
 
 def _stale(error: HttpResponseError) -> Exception:

@@ -6,6 +6,7 @@ letter that is not in the poison queue, a redriven one that is not in its queue.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from tenure.adapters.azure import ghosts, ledger, posting, roster, settling, wire
@@ -16,10 +17,12 @@ from tenure.adapters.azure.store import COMMON, Store
 from tenure.adapters.azure.where import EQ, IS, LT
 from tenure.broker import SweepRequest, Swept
 from tenure.envelope import decode
-from tenure.errors import BodyUndecodable
+from tenure.errors import BodyUndecodable, BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import MessageState
 from tenure.record import Ending
 from tenure.verdict import Reason
+
+logger = logging.getLogger("tenure.azure")
 
 
 async def sweep(store: Store, request: SweepRequest) -> Swept:
@@ -127,11 +130,21 @@ async def _finish(store: Store, unput: list[Kept]) -> None:
         if kept.life.state is MessageState.DEAD:
             await ghosts.bury(store, kept, raw)
         elif kept.life.state is not MessageState.LEASED:
-            await put_again(store, kept, raw)
+            await _put_late(store, kept, raw)
 
 
 #: So long somebody is given to bring a dead letter to the poison queue.
 _YOUNG_SECONDS = 2.0
+
+
+async def _put_late(store: Store, kept: Kept, raw: bytes) -> None:
+    """What one queue does not take must not keep a sweep from all the others: told, and tried again the next time."""
+    try:
+        await put_again(store, kept, raw)
+    except BrokerUnavailable:
+        raise
+    except (BrokerError, StoreMissing) as error:
+        logger.warning("%s waits in the table, but its queue does not take it: %s", kept.life.id, error)
 
 
 async def put_again(store: Store, kept: Kept, raw: bytes) -> None:

@@ -27,6 +27,9 @@ _MOST_PIECES = 13
 #: After so many refused groups of one call the others go one by one: each refusal costs another call.
 _REFUSALS = 2
 _LOST_RACE = frozenset({404, 409, 412})
+_LOOK_UP, _QUERY, _CHANGE, _CHANGES = "a look-up", "a query", "a change", "some changes"
+#: What is asked of the table: if that worked before, the table was there.
+OF_TABLE = frozenset({_LOOK_UP, _QUERY, _CHANGE, _CHANGES})
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -69,7 +72,7 @@ class Rows:
     async def get(self, part: str, key: str, *, seen: str = "") -> Row | None:
         """One row. None: it is not there. `seen` is a version of which a large value could not be found."""
         try:
-            found = await self._caller.call("a look-up", lambda: self._client().get_entity(part, key))
+            found = await self._caller.call(_LOOK_UP, lambda: self._client().get_entity(part, key))
         except ResourceNotFoundError:
             return None
         row = _row(found)
@@ -80,7 +83,7 @@ class Rows:
     async def is_named(self, part: str, key: str, blob: str) -> bool:
         """Whether a row names this blob."""
         try:
-            found = await self._caller.call("a look-up", lambda: self._client().get_entity(part, key))
+            found = await self._caller.call(_LOOK_UP, lambda: self._client().get_entity(part, key))
         except ResourceNotFoundError:
             return False
         return blob in found.values()
@@ -124,7 +127,7 @@ class Rows:
             .by_page()
         )
         while True:
-            page = await self._caller.call("a query", lambda: _next_page(pages))
+            page = await self._caller.call(_QUERY, lambda: _next_page(pages))
             if page is None:
                 return
             for found in page:
@@ -184,10 +187,10 @@ class Rows:
         try:
             # Alone, the SDK would keep it to itself if what is to be deleted is not there.
             if len(changes) == 1 and changes[0][1].act != "delete":
-                told = [await self._caller.call("a change", lambda: self._single(changes[0][1]))]
+                told = [await self._caller.call(_CHANGE, lambda: self._single(changes[0][1]))]
             else:
                 acts = [_operation(change) for _, change in changes]
-                told = await self._caller.call("some changes", lambda: self._client().submit_transaction(acts))
+                told = await self._caller.call(_CHANGES, lambda: self._client().submit_transaction(acts))
         except TableTransactionError as error:
             if error.status_code not in _LOST_RACE:
                 raise

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from tenure.adapters.azure import posting, uniqueness, wire
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_key, letter_row, life_row, mark_letter, read_letter
-from tenure.adapters.azure.naming import queue_name
+from tenure.adapters.azure.naming import LONGEST_NAME, queue_name
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import TRAITS
@@ -21,10 +21,8 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
+from tenure.refusal import too_large, unique_not_plain
 from tenure.verdict import Reason
-
-#: Of an id, a task or a key: each must fit into a field, and into a query.
-_LONGEST_NAME = 4_000
 
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
@@ -46,11 +44,7 @@ async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
     if refusal is not None:
         return Sent(message.id, refusal=refusal)
     if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
-        text = (
-            f"message {outgoing.message.id} was not stored: with wire=plain others take messages without a word, so "
-            "nobody could tell when one of that kind waits no more; give unique_window, or use a queue of your own"
-        )
-        return Sent(outgoing.message.id, refusal=Reason("unique_not_plain", text))
+        return Sent(outgoing.message.id, refusal=unique_not_plain(outgoing.message))
 
     async def put(outgoing: Outgoing) -> Sent:
         (sent,) = await _send(store, [outgoing])
@@ -157,8 +151,8 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
 def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
     """Why it cannot be stored. None: it can."""
     queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
-    if max(len(message.id), len(message.task), len(Scope.of(message).key)) > _LONGEST_NAME:
-        what = f"its id, its task or its key has more than {_LONGEST_NAME} characters"
+    if max(len(message.id), len(message.task), len(Scope.of(message).key)) > LONGEST_NAME:
+        what = f"its id, its task or its key has more than {LONGEST_NAME} characters"
         text = f"message {message.id[:100]} was not stored: {what}"
         return Reason("name_too_long", text)
     unfit = wire.refusal(message) if store.options.wire == wire.PLAIN else ""
@@ -166,12 +160,4 @@ def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
         text = f"message {message.id} was not stored in the form wire=plain: {unfit}"
         return Reason("payload_not_plain", text) if message.ticket is None else Reason("body_too_large", text)
     size = len(raw) + (wire.ROOM if store.options.wire == wire.PLAIN else 0)
-    return _too_large(message, size) if size > TRAITS.body_limit else None
-
-
-def _too_large(message: Message, size: int) -> Reason:
-    text = (
-        f"message {message.id} was not stored: it takes {size} bytes and the broker takes {TRAITS.body_limit}; "
-        "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
-    )
-    return Reason("body_too_large", text)
+    return too_large(message, size, TRAITS.body_limit) if size > TRAITS.body_limit else None

@@ -19,22 +19,23 @@ import msgspec
 from tenure.adapters.azure import ghosts, posting
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope, digest
-from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import Message, MessageState
 from tenure.record import Ending
+from tenure.retry import RetryPolicy
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 
 logger = logging.getLogger("tenure.azure")
 
 W = TypeVar("W", Ack, Nack, GiveBack, DeadLetter)
 
-#: A delete is tried so often, with pauses that grow.
-_DELETES = 3
-_FIRST_PAUSE = 0.1
+#: How often a delete is tried, and how long the pauses in between are.
+_AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.2)
 
 
 async def settle(
@@ -100,7 +101,7 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     if new is not None:
         return store.group(new)
     routed = word.routed if isinstance(word, Ack) else None
-    if routed is not None:
+    if routed is not None and max(len(routed.task), len(Scope.of(routed).key)) <= LONGEST_NAME:
         # Nobody else would know which claim tells of it.
         letter = ended(kept.life, routed, store.clock.wall())
         return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
@@ -138,7 +139,7 @@ async def delete(store: Store, life: Life) -> Settlement:
     before = store.clock.monotonic()
     unanswered = False
     attempt = 0
-    while attempt < _DELETES:
+    while not _AGAIN.is_exhausted(attempt):
         attempt += 1
         try:
             await posting.remove(store, life.queue, life.message_id, life.receipt)
@@ -152,9 +153,13 @@ async def delete(store: Store, life: Life) -> Settlement:
             return Settlement(Outcome.ALREADY_GONE, attempt, store.clock.monotonic() - before)
         except BrokerUnavailable as error:
             unanswered = unanswered or error.outcome_unknown
-            if attempt < _DELETES:
-                await asyncio.sleep(_FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311 - only to spread
+            if not _AGAIN.is_exhausted(attempt):
+                await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
             continue
+        except BrokerError as error:
+            # Its life has ended: an error now would have it settled in another way.
+            logger.warning("%s is done, but its queue refuses to delete it: %s", life.id, error)
+            return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
         return Settlement(Outcome.DELETED, attempt, store.clock.monotonic() - before)
     return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
 
@@ -274,5 +279,5 @@ async def move_to_poison(store: Store, old: Life, new: Kept, raw: bytes) -> None
         logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id)
     except StoreMissing as error:
         logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", old.id, error)
-    except BrokerUnavailable as error:
+    except BrokerError as error:
         logger.info("%s is dead; its message is moved on later: %s", old.id, error)

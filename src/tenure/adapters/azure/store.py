@@ -8,7 +8,7 @@ process holds is remembered with its version, so that the usual path reads nothi
 import asyncio
 import math
 import threading
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -22,12 +22,13 @@ from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark_letter, read_letter, read_life
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
-from tenure.adapters.azure.rows import Change, Group, Row, Rows
+from tenure.adapters.azure.remembered import Remembered
+from tenure.adapters.azure.rows import OF_TABLE, Change, Group, Row, Rows
 from tenure.adapters.azure.table_rows import TableRows
 from tenure.adapters.azure.timeline import Timeline
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable, StoreMissing
+from tenure.errors import StoreMissing
 from tenure.table import GroupTable
 
 T = TypeVar("T")
@@ -37,8 +38,6 @@ MakeTable = Callable[[Any], GroupTable]
 
 #: What belongs to no message: who is there, what is paused, whose turn it is.
 COMMON = "common"
-#: So many lives are remembered; what is forgotten is read again.
-_REMEMBERED = 10_000
 #: So many messages that were returned to a queue; of a queue that nobody here serves nobody takes them away.
 _RETURNED = 1_000
 #: The first pause between two looks at an empty queue.
@@ -54,7 +53,9 @@ class Shared:
     def __init__(self, clock: Clock) -> None:
         """Nothing is known yet."""
         self.timeline = Timeline(clock)
-        self._lives: OrderedDict[str, Kept] = OrderedDict()
+        self._lives: Remembered[Kept] = Remembered()
+        #: What was claimed by us, by the row's key (`ledger.py`).
+        self.claims: Remembered[Any] = Remembered()
         self._lock = threading.Lock()
         self._last = 0
         #: The messages that a word is being said about, and what is done when it is.
@@ -67,24 +68,21 @@ class Shared:
         self.stirs = 0
         #: What the account let us do before, by its name.
         self.worked: set[str] = set()
+        #: Queues that answered before.
+        self.served: set[str] = set()
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
 
     def remember(self, kept: Kept) -> None:
         """The latest that is known of a life."""
-        with self._lock:
-            self._lives[kept.life.id] = kept
-            self._lives.move_to_end(kept.life.id)
-            while len(self._lives) > _REMEMBERED:
-                self._lives.popitem(last=False)
+        self._lives.remember(kept.life.id, kept)
 
     def recall(self, id: str) -> Kept | None:
         """What is remembered of a life; perhaps no longer true."""
-        return self._lives.get(id)
+        return self._lives.recall(id)
 
     def forget(self, id: str) -> None:
         """Read it again next time."""
-        with self._lock:
-            self._lives.pop(id, None)
+        self._lives.forget(id)
 
     def next_number(self) -> int:
         """Rises strictly here, and with the account's time: for fences and places."""
@@ -261,8 +259,8 @@ class Store:
     async def call(self, what: str, act: Callable[[], Awaitable[T]]) -> T:
         """What the service answers. Answers that are part of the game are raised as they are.
 
-        What it let us do before and refuses now (a key was replaced, a role taken away, a token ran out) is an outage:
-        nobody must lose what was done because of it.
+        What it let us do before and refuses now (a key was replaced, a role taken away, a token ran out, the table is
+        gone) is an outage: nobody must lose what was done because of it.
         """
         if self._clients is not None and (pause := self._clients.busy_until - self.clock.monotonic()) > 0:
             await asyncio.sleep(pause)  # as it asked for
@@ -272,11 +270,12 @@ class Store:
                 answer = await act()
         except (AzureError, TimeoutError, OSError) as error:
             if faults.is_an_answer(error) and not faults.is_missing(error):
+                self.shared.worked.add(what)
                 raise
             said = faults.translate(error, self.options.place, what)
-            if isinstance(said, faults.LoginRefused) and what in self.shared.worked:
-                raise BrokerUnavailable(f"{said} (it worked before, and is tried again)") from error
-            raise said from error
+            gone = (faults.LoginRefused, StoreMissing) if what in OF_TABLE else faults.LoginRefused
+            is_outage = isinstance(said, gone) and what in self.shared.worked
+            raise (faults.outage(said) if is_outage else said) from error
         else:
             self.shared.worked.add(what)
             return answer

@@ -5,6 +5,7 @@ receipt of which nobody knows; that lease is *uncertain*, not lost: the life sti
 shown again, whoever receives it hides it for its holder, and notes the receipt, with which the holder goes on.
 """
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,8 +17,10 @@ from tenure.adapters.azure.lending import TRIES, holding, is_held_under
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import clamped_lease
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, StoreMissing
 from tenure.lease import Lease, LeaseState
+
+logger = logging.getLogger("tenure.azure")
 
 
 async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
@@ -86,6 +89,9 @@ async def _renew(store: Store, kept: Kept | None, lease: Lease) -> LeaseState:
         return LeaseState.UNCERTAIN
     except Stale:
         return await _renew_anew(store, kept, lease, seconds)
+    except StoreMissing as error:
+        logger.warning("%s is held, but somebody removed its queue: %s", life.id, error)
+        return LeaseState.UNCERTAIN
     return LeaseState.HELD
 
 

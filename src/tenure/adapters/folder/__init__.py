@@ -6,12 +6,12 @@
 Start reading at `cloakroom.py`.
 """
 
-from math import isfinite
 from urllib.parse import SplitResult, parse_qsl, unquote
 
 from tenure.adapters.folder.cloakroom import FolderCloakroom
 from tenure.clock import Clock
 from tenure.errors import BadURL
+from tenure.url import above_zero, read_query, yes_or_no
 
 __all__ = ["FolderCloakroom", "connect"]
 
@@ -26,24 +26,10 @@ def connect(url: str, parts: SplitResult, *, clock: Clock) -> FolderCloakroom:
     if parts.netloc not in ("", "localhost") or len(path.strip("/")) == 0 or not path.startswith("/"):
         msg = f"{url!r} names no folder; write file:///srv/tenure/bodies (an absolute path). Nothing was opened"
         raise BadURL(msg)
-    create, keep = True, KEEP_SECONDS
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        if name == "create" and value in ("yes", "no"):
-            create = value == "yes"
-        elif name == "keep_seconds" and (number := _number(value)) is not None:
-            keep = number
-        elif name in _TAKEN:
-            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-        else:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-    return FolderCloakroom(path, clock, create=create, keep_seconds=keep)
+    said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
+    return FolderCloakroom(path, clock, **{"create": True, "keep_seconds": KEEP_SECONDS} | said)
 
 
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if number > 0 and isfinite(number) else None
+def _read(name: str, value: str) -> object:
+    """None: it is not a value that is taken."""
+    return yes_or_no(value) if name == "create" else above_zero(value)

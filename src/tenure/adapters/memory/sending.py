@@ -15,7 +15,7 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
-from tenure.verdict import Reason
+from tenure.refusal import key_conflict, too_large
 
 
 def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
@@ -27,7 +27,7 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     message = outgoing.message
     envelope = encode(message)
     if len(envelope) > store.traits.body_limit:
-        return Sent(message.id, refusal=_too_large(message, len(envelope), store.traits.body_limit))
+        return Sent(message.id, refusal=too_large(message, len(envelope), store.traits.body_limit))
     if store.knows(message.id):
         return Sent(message.id, duplicate=True)
     if message.key is not None and store.traits.keys_at_send:
@@ -65,7 +65,7 @@ def _look_at_key(store: Store, message: Message) -> Sent | None:
         return None
     if row.digest == digest(message):
         return Sent(row.id, duplicate=True)
-    return Sent(message.id, refusal=_key_conflict(message, row.id))
+    return Sent(message.id, refusal=key_conflict(message, row.id))
 
 
 def _find_waiting(store: Store, outgoing: Outgoing) -> Entry | None:
@@ -121,19 +121,3 @@ def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Ent
         state=MessageState.DELAYED if delay > 0 else MessageState.READY,
         due=now + delay,
     )
-
-
-def _too_large(message: Message, size: int, limit: int) -> Reason:
-    text = (
-        f"message {message.id} was not stored: it takes {size} bytes and the broker takes {limit}; "
-        "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
-    )
-    return Reason("body_too_large", text)
-
-
-def _key_conflict(message: Message, holder: str) -> Reason:
-    text = (
-        f"message {message.id} was not stored: key {message.key!r} was sent before with another payload, "
-        f"as message {holder}; use another key for other work"
-    )
-    return Reason("key_conflict", text)

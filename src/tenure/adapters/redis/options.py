@@ -24,8 +24,6 @@ again until it is confirmed. Leases, beats, cancels and events do not wait for a
 Read here, used by `link.py` and `store.py`.
 """
 
-from collections.abc import Iterable
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote
@@ -33,6 +31,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 import msgspec
 
 from tenure.errors import BadURL
+from tenure.url import above_zero, read_query, whole_above_zero, yes_or_no
 
 _PORTS = {"redis": 6379, "rediss": 6379, "redis+sentinel": 26379, "redis+cluster": 6379}
 #: What a URL may say after its `?`, and what is taken.
@@ -93,7 +92,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_options(url: str, parts: SplitResult) -> Options:
     """What `url` says. Raises `BadURL`, and tells a bad value from a name that is not known."""
-    said = _read_query(url, parse_qsl(parts.query, keep_blank_values=True))
+    said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
     kind = parts.scheme.partition("+")[2] or "one"
     path = unquote(parts.path.strip("/"))
     fields: dict[str, Any] = {"kind": kind, "hosts": _hosts(url, parts), "tls": parts.scheme == "rediss"}
@@ -141,39 +140,18 @@ def _db(url: str, text: str) -> int:
     return int(text or 0)
 
 
-def _read_query(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, value in query:
-        if name not in _TAKEN:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-        options[name] = _read(name, value)
-        if options[name] is None:
-            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-    return options
-
-
 def _read(name: str, value: str) -> object:
     """None: it is not a value that is taken."""
     if name in _NUMBERS:
-        return _number(value, whole=name == "body_limit")
+        return whole_above_zero(value) if name == "body_limit" else above_zero(value)
     match name:
         case "durability":
             return value if value in ("none", "replicated") else None
         case "tls" | "verify":
-            return {"yes": True, "no": False}.get(value)
+            return yes_or_no(value)
         case "db":
             return int(value) if value.isdecimal() else None
         case "prefix":
             allowed = value.isascii() and all(one.isalnum() or one in ":.-_" for one in value)
             return value if value and allowed else None
     return value if value and (name not in _FILES or Path(value).is_file()) else None
-
-
-def _number(value: str, *, whole: bool) -> float | None:
-    try:
-        number = int(value) if whole else float(value)
-    except ValueError:
-        return None
-    return number if number > 0 and isfinite(number) else None

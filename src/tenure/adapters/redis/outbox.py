@@ -14,9 +14,10 @@ import msgspec
 from tenure import envelope
 from tenure.adapters.redis import strange
 from tenure.adapters.redis.script import ASIDE, SEND
-from tenure.adapters.redis.sending import entry_of, too_large
+from tenure.adapters.redis.sending import entry_of
 from tenure.adapters.redis.store import Store
 from tenure.message import Outgoing
+from tenure.refusal import too_large
 from tenure.settlement import Ack
 
 _handoffs = msgspec.json.Decoder(list[Outgoing])
@@ -63,7 +64,8 @@ class Outbox:
             values: list[Any] = []
             for handoff in handoffs:
                 body = envelope.encode(handoff.message)
-                refusal = too_large(len(body), self._body_limit) if len(body) > self._body_limit else None
+                size, limit = len(body), self._body_limit
+                refusal = too_large(handoff.message, size, limit) if size > limit else None
                 values += entry_of(handoff, body, store.clock.wall(), refusal)
             calls.append(store.call(SEND, [target], ["lenient", len(handoffs), *values]))
         await store.run_all(calls, keeps=True)

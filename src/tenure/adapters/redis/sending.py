@@ -17,6 +17,7 @@ from tenure.adapters.redis.store import Store, micros
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
+from tenure.refusal import key_conflict, too_large
 from tenure.verdict import Reason
 
 _encode = msgspec.json.Encoder().encode
@@ -83,7 +84,7 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
         message = outgoing.message
         raw = envelope.encode(message)
         if len(raw) > body_limit:
-            answers[place] = Sent(message.id, refusal=too_large(len(raw), body_limit))
+            answers[place] = Sent(message.id, refusal=too_large(message, len(raw), body_limit))
             continue
         parcel = parcels.get(message.queue)
         if parcel is None:
@@ -127,21 +128,4 @@ def _tell(parcel: Parcel, messages: Sequence[Message], told: Any, answers: list[
         elif word[:1] == b"=":
             answers[place] = Sent(other or message.id, duplicate=True)
         else:
-            answers[place] = Sent(message.id, refusal=_conflict(message, other))
-
-
-def too_large(size: int, limit: int) -> Reason:
-    """More than the broker takes."""
-    return Reason(
-        "body_too_large",
-        f"the message takes {size} bytes and this broker takes {limit}; it was not stored. "
-        "Give the app a claim check (claim_check=…), or keep large data elsewhere and send a reference to it",
-    )
-
-
-def _conflict(message: Message, holder: str) -> Reason:
-    return Reason(
-        "key_conflict",
-        f"the key {message.key!r} was sent before with another payload, by message {holder}; this one was not stored. "
-        "Use a new key for new work",
-    )
+            answers[place] = Sent(message.id, refusal=key_conflict(message, other))

@@ -1,12 +1,11 @@
 """How a file is used: what `connect` was told, and what a URL may say about it."""
 
 from collections.abc import Iterable
-from math import isfinite
 from typing import Any, Literal
 
 import msgspec
 
-from tenure.errors import BadURL
+from tenure.url import above_zero, read_query, whole_above_zero
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {
@@ -33,24 +32,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_options(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The options in a URL, for `connect`. Raises `BadURL`, and tells a bad value from a name that is not known."""
-    options = {}
-    for name, value in query:
-        if name not in _TAKEN:
-            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(_TAKEN)}"
-            raise BadURL(msg)
-        options[name] = _read(name, value)
-        if options[name] is None:
-            msg = f"{url!r}: {name} cannot be {value!r}; nothing was opened. It takes {_TAKEN[name]}"
-            raise BadURL(msg)
-    return options
+    return read_query(url, query, _TAKEN, _read)
 
 
 def _read(name: str, value: str) -> str | float | None:
     """None: it is not a value that is taken."""
     if name == "synchronous":
         return value if value in ("full", "normal") else None
-    try:
-        number = int(value) if name == "body_limit" else float(value)
-    except ValueError:
-        return None
-    return number if number > 0 and isfinite(number) else None
+    return whole_above_zero(value) if name == "body_limit" else above_zero(value)

@@ -21,6 +21,7 @@ from tenure.adapters.sqlite.uniqueness import Waiting
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
+from tenure.refusal import key_conflict, too_large
 from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
@@ -68,7 +69,7 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
         raw = envelope.encode(message)
         entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
         if len(raw) > body_limit:
-            entry.refusal = _too_large(len(raw), body_limit)
+            entry.refusal = too_large(message, len(raw), body_limit)
             is_simple = False
         if message.key is not None:
             entry.scope = scope_text(Scope.of(message))
@@ -149,7 +150,7 @@ def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]], waiti
     if holder and payload == entry.digest:
         return Sent(holder, duplicate=True)
     if holder:
-        return Sent(id, refusal=_conflict(entry.message, holder))
+        return Sent(id, refusal=key_conflict(entry.message, holder))
     stand_in = waiting.stand_in(entry.message, _since(entry))
     return Sent(id) if stand_in is None else Sent(stand_in, duplicate=True)
 
@@ -188,22 +189,6 @@ def register_keys(tx: Transaction, keys: Sequence[tuple[str, str, str]]) -> None
     """Scope, id and payload: each key stands for that message from now on, unless it stands for another already."""
     for piece in pieces(keys):
         tx.db.execute(_insert_keys(len(piece)), [tx.now, *(value for key in piece for value in key)])
-
-
-def _conflict(message: Message, holder: str) -> Reason:
-    return Reason(
-        "key_conflict",
-        f"the key {message.key!r} was sent before with another payload, by message {holder}; this one was not stored. "
-        "Use a new key for new work",
-    )
-
-
-def _too_large(size: int, limit: int) -> Reason:
-    return Reason(
-        "body_too_large",
-        f"the message takes {size} bytes and this broker takes {limit}; it was not stored. "
-        "Give the app a claim check (claim_check=…), or keep large data elsewhere and send a reference to it",
-    )
 
 
 def _values(entries: Sequence[Entry]) -> list[object]:

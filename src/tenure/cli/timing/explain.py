@@ -12,7 +12,7 @@ from tenure.cli.duration import exact, spoken
 from tenure.cli.naming import full_name, known_queues
 from tenure.cli.output import console, plural, say_json
 from tenure.cli.target import find, json_option, run, split
-from tenure.cli.timing.looking import as_learned, first_beat_of, forecast_of, prior_of, standing_of
+from tenure.cli.timing.looking import as_learned, beats_of, first_beat_of, forecast_of, prior_of, standing_of
 from tenure.sample import Ended, Sample
 from tenure.survey import samples_of
 from tenure.task import Task
@@ -48,6 +48,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     last_at: float | None
     forecasts: tuple[Forecast, ...]
     first_beat_seconds: float | None
+    #: How often 99 of 100 runs are renewed at most.
+    beats_at_q99: int | None
 
 
 @click.command(short_help="Show why a task's lease is as long as it is.")
@@ -110,6 +112,7 @@ def _explained(
         sized=sum(one.size is not None for one in samples),
         first_at=min(moments, default=None), last_at=max(moments, default=None),
         forecasts=tuple(found), first_beat_seconds=first_beat_of(standing, longest),
+        beats_at_q99=beats_of(standing, longest),
     )  # fmt: skip
 
 
@@ -178,7 +181,9 @@ def _decides(one: Explained) -> list[str]:
     ends = f"a run ends after about {exact(eta)}" if eta is not None else "nobody can say how long a run takes"
     told = [ends]
     if one.first_beat_seconds is not None:
-        told.append(f"the first beat is due after {duration(one.first_beat_seconds)}")
+        beats = one.beats_at_q99
+        most = "" if beats is None else f", and 99 of 100 runs need {f'{beats:,} at most' if beats else 'none'}"
+        told.append(f"the first beat is due after {duration(one.first_beat_seconds)}{most}")
     holds = [forecast.hold_seconds for forecast in one.forecasts if forecast.hold_seconds is not None]
     if holds:
         told.append(f"a max_hold of {duration(max(holds))} would end only hung ones")

@@ -11,7 +11,7 @@ from tenure.cli.duration import Duration, exact, spoken, stated
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
 from tenure.cli.target import find, json_option, run, target_argument
-from tenure.cli.timing.looking import Look, Row, look
+from tenure.cli.timing.looking import Look, Row, beats_of, look
 from tenure.finding import Finding, Severity
 from tenure.timing.figures import Standing
 from tenure.timing.wording import percent
@@ -62,19 +62,15 @@ async def _look(app: Tenure, since: float, queue: str | None) -> Look:
 
 def document(seen: Look) -> dict[str, Any]:
     """For `--json`. Seconds everywhere, rates from 0 to 1; null is "cannot be known"."""
-    survey, deletions = seen.survey, seen.survey.deletions
+    survey = seen.survey
     return {
         "since": survey.since,
         "events": survey.events,
         "cut": survey.is_cut,
         "tasks": [_task(row) for row in seen.rows],
-        "deletions": None if deletions is None else {
-            "total": deletions.total, "failed": deletions.failed, "outcomes": deletions.outcomes,
-            "resolved": deletions.resolved,
-        },
         "unknown": {"expiry": survey.unknown_expired, "crash": survey.unknown_crashed},
         "findings": seen.findings,
-    }  # fmt: skip
+    }
 
 
 def _task(row: Row) -> dict[str, Any]:
@@ -90,10 +86,14 @@ def _task(row: Row) -> dict[str, Any]:
         "use": figures.lease_use,
         "forecast": {key: value for key, value in msgspec.to_builtins(row.forecast).items() if key != "steps"},
         "first_beat_seconds": row.first_beat_seconds,
+        "beats_at_q99": beats_of(standing, row.forecast),
         "completed": figures.completed,
         "dead": figures.dead,
         "duplicates": figures.duplicates,
         "duplicate_rate": figures.duplicate_rate,
+        "deletes": figures.deletes,
+        "deletes_failed": figures.deletes_failed,
+        "deletion_failure_rate": figures.deletion_failure_rate,
         "overran": figures.overran,
         "redelivered": {"retry": figures.retried, "expiry": figures.expired, "crash": figures.crashed},
     }

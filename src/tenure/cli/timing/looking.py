@@ -15,9 +15,9 @@ from tenure.survey import Survey, samples_of, survey
 from tenure.task import Task
 from tenure.timing.advice import advise
 from tenure.timing.figures import Figures, Standing
-from tenure.timing.forecast import Forecast, forecasts
+from tenure.timing.forecast import Forecast, beats_needed, forecasts
 from tenure.timing.learned import ENOUGH_RUNS, Bounds
-from tenure.timing.policy import first_beat
+from tenure.timing.policy import beat_interval, first_beat
 from tenure.timing.prior import Prior, prior_for
 
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
@@ -54,7 +54,7 @@ async def look(app: Tenure, *, since_seconds: float, queue: str | None) -> Look:
     standings = {name: standing for name, standing in standings.items() if sees(name[0])}
     found = await survey(app.state, since=app.clock.wall() - since_seconds, standings=standings, sees=sees)
     rows = [await _row(app, figures, tasks.get((figures.queue, figures.task))) for figures in found.figures]
-    findings = [*(one for row in rows for one in advise(row.figures)), *found.findings()]
+    findings = [one for row in rows for one in advise(row.figures)]
     return Look(found, tuple(rows), tuple(sorted(findings, key=lambda one: _ORDER.index(one.severity))))
 
 
@@ -110,3 +110,11 @@ def first_beat_of(standing: Standing | None, forecast: Forecast) -> float | None
         return None
     usual = forecast.q99_seconds if forecast.evidence >= ENOUGH_RUNS else None
     return first_beat(standing.lease_seconds, usual)
+
+
+def beats_of(standing: Standing | None, forecast: Forecast) -> int | None:
+    """How often 99 of 100 runs are renewed at most. None: never, or nothing is known of them."""
+    first, slow = first_beat_of(standing, forecast), forecast.q99_seconds
+    if standing is None or first is None or slow is None:
+        return None
+    return beats_needed(slow, first, beat_interval(standing.lease_seconds))

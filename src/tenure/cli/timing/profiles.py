@@ -7,8 +7,9 @@ import msgspec
 
 from tenure.cli.output import console, plain_table, say_json
 from tenure.cli.target import json_option
-from tenure.timing.margin import lease_seconds_for, utilization
+from tenure.timing.margin import utilization
 from tenure.timing.profile import PROFILES, SIZE_TABLES
+from tenure.timing.usage import usage_of
 from tenure.timing.why import duration
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def believed() -> list[Believed]:
     """Every profile that ships, with the lease that the formula makes of it."""
     found = []
     for name, profile in PROFILES.items():
-        typical, lease = profile.typical, lease_seconds_for(profile.typical)
+        usage = usage_of(profile.typical)
         found.append(
-            Believed(name, profile.p1, typical, profile.p95, profile.worst, lease, utilization(lease, typical),
-                     lease - typical)
+            Believed(name, profile.p1, profile.typical, profile.p95, profile.worst, usage.lease_seconds,
+                     usage.utilization_percent / 100.0, usage.safety_margin_seconds)
         )  # fmt: skip
     return found
 

@@ -8,6 +8,7 @@ the deduplicator remembers.
 from typing import Any
 
 from tenure.answer import AnswerKind, read_answer
+from tenure.errors import BadArgument
 from tenure.standalone.steps import Call, Steps
 from tenure.standalone.stores.port import Found
 
@@ -19,6 +20,11 @@ class BlobStore:
 
     def __init__(self, container_client: Any, prefix: str = "message-dedup/") -> None:
         """Blobs are named `{prefix}{key}.json`."""
+        if not hasattr(container_client, "container_name"):
+            raise BadArgument(
+                f"a {type(container_client).__name__} is no client of a container: pass a ContainerClient, as "
+                "get_container_client(…) of a BlobServiceClient gives it; nothing was asked"
+            )
         self._container = container_client
         self._prefix = prefix
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tenure.answer import AnswerKind, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
+from tenure.errors import BadArgument
 from tenure.standalone.steps import Call, Steps
 from tenure.standalone.stores.port import Found
 
@@ -18,6 +19,11 @@ class DynamoStore:
 
     def __init__(self, client: Any, table: str, *, key_name: str = "id", clock: Clock = SYSTEM_CLOCK) -> None:
         """Items of `table`, by its partition key `key_name`."""
+        if not hasattr(client, "describe_table"):
+            raise BadArgument(
+                f"a {type(client).__name__} is no client of DynamoDB: pass one of the service dynamodb, as "
+                "boto3.client makes it, or as aiobotocore gives it by `async with`; nothing was asked"
+            )
         self._client = client
         self._table = table
         self._key_name = key_name

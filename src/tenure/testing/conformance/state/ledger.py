@@ -166,17 +166,17 @@ class Ledger:
             if before == Done(b"its own"):
                 continue  # its own seal, repeated: see above
             assert await harness.state.ledger.seal([Seal(stale, b'"stale"')]) == [False]
-            assert await _look(harness, stale) == before
+            assert _is_as_before(await _look(harness, stale), before)
 
     async def test_a_stale_token_cannot_renew(self, harness: Harness) -> None:
         for stale, before in await _stale_tokens(harness):
             assert await harness.state.ledger.renew([stale]) == [False]
-            assert await _look(harness, stale) == before
+            assert _is_as_before(await _look(harness, stale), before)
 
     async def test_a_stale_token_cannot_release(self, harness: Harness) -> None:
         for stale, before in await _stale_tokens(harness):
             assert await harness.state.ledger.release([stale]) == [False]
-            assert await _look(harness, stale) == before
+            assert _is_as_before(await _look(harness, stale), before)
 
     async def test_a_batch_is_answered_in_order_each_for_itself(self, harness: Harness) -> None:
         tokens = [await _claimed(harness, "one/1", key=key) for key in ("a", "b", "c")]
@@ -279,6 +279,13 @@ async def _claimed(harness: Harness, owner: str, *, key: str = KEY, seconds: flo
     answer = await _ask(harness, owner, key=key, seconds=seconds)
     assert isinstance(answer, Fresh), f"the claim was to be free, not {answer}"
     return answer.token
+
+
+def _is_as_before(now: ClaimAnswer, before: ClaimAnswer) -> bool:
+    """The same answer; what is left of a claim may be a little less, where time does not stand still."""
+    if isinstance(now, Running) and isinstance(before, Running):
+        return now.owner == before.owner and 0.0 <= before.remaining_seconds - now.remaining_seconds < 60.0
+    return now == before
 
 
 async def _look(harness: Harness, token: Token) -> ClaimAnswer:

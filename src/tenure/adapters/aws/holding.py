@@ -1,0 +1,99 @@
+"""Holding: what is lent stays lent for as long as its holder says so; and who holds what, for whoever got no answer.
+
+First the entry's deadline, by compare-and-set, then the copy's timer. Before: `lending.py`. After: `settling.py`.
+"""
+
+import contextlib
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from tenure.adapters.aws import lots
+from tenure.adapters.aws.desk import ENTRY, Change, entry_place
+from tenure.adapters.aws.entry import Entry
+from tenure.adapters.aws.lending import Seen, clamped, lease_of
+from tenure.adapters.aws.receipt import receipt_from, receipt_of
+from tenure.adapters.aws.store import Store
+from tenure.adapters.aws.traits import SLACK
+from tenure.errors import BrokerUnavailable
+from tenure.lease import Lease, LeaseState
+from tenure.message import MessageState
+
+#: A deadline that is off by less than this part of its lease is the same: to write it anew would be sold again.
+_SAME = 0.01
+
+
+async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
+    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+    before = store.clock.monotonic()
+    granted: dict[int, float] = {}
+
+    def decide(number: int, entry: Entry | None) -> Change[LeaseState]:
+        lease = leases[number]
+        if entry is not None and entry.is_sealed:
+            # Done, and still to be deleted by us; or deleted by now.
+            granted[number] = lease.seconds
+            is_ours = store.lent.get(lease.id, lease.owner, lease.fence) is not None
+            return Change(LeaseState.HELD if is_ours else LeaseState.LOST)
+        if entry is None or not entry.is_held_under(lease):
+            return Change(LeaseState.LOST)
+        now = store.desk.now()
+        until = min(now + clamped(store, lease.seconds), entry.hold_until or math.inf)
+        if entry.deadline > until - _SAME * lease.seconds:
+            # Its claim was renewed a moment ago, and the lease with it.
+            granted[number] = entry.deadline - now
+            return Change(LeaseState.HELD)
+        entry.deadline = max(entry.deadline, until)
+        if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
+            entry.claim.until = max(entry.claim.until, entry.deadline)
+        granted[number] = entry.deadline - now
+        return Change(LeaseState.HELD, entry)
+
+    states = await store.desk.change(ENTRY, [entry_place(lease.id) for lease in leases], decide)
+    touched, hides = [], []
+    for number, (lease, state) in enumerate(zip(leases, states, strict=True)):
+        deadline = lease.deadline
+        if state is LeaseState.HELD:
+            deadline = max(deadline, before + granted[number])
+            hides.append(receipt_from(lease, granted[number] + SLACK))
+        touched.append(msgspec.structs.replace(lease, state=state, deadline=deadline))
+    over = store.lent.lose([lease for lease in touched if lease.state is LeaseState.LOST])
+    with contextlib.suppress(BrokerUnavailable):  # what stays is found empty by a sweep
+        await lots.drop(store, over)
+    await store.queues.hide(hides)
+    return touched
+
+
+async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
+    """What `owner` holds; with the bodies of what this process was lent itself."""
+    offered: dict[str, Seen] = store.lent.offered(request_id)
+    ids = [*offered, *(id for _, lot in await lots.of(store, owner) for id in lot.ids)]
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
+    now, clock = store.desk.now(), store.clock.monotonic()
+    leases: list[Lease] = []
+    for id, entry in dict(zip(ids, entries, strict=True)).items():
+        if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
+            continue
+        known = store.lent.get(id, owner, entry.fence)
+        if known is None and request_id == entry.request and id in offered and not entry.is_sealed:
+            # Lent by a call that got no answer: only here is its body.
+            lease = lease_of(offered[id], entry, owner, clock + entry.deadline - now - entry.seconds)
+            store.lent.add([lease], entry.request, frozenset())
+            if offered[id].message is None:
+                store.lent.note(id, offered[id].copy.attributes)
+            leases.append(lease)
+            continue
+        if request_id not in (None, entry.request) or (entry.is_sealed and known is None):
+            continue
+        raw = b"" if known is None else known.lease.envelope
+        receipt = receipt_of(entry.level, entry.receipt)
+        deadline = clock + entry.deadline - now
+        lease = Lease(id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters)
+        if known is not None:
+            was = known.lease
+            lease = msgspec.structs.replace(
+                lease, attributes=was.attributes, sent_at=was.sent_at, generation=was.generation
+            )
+        leases.append(lease)
+    return leases

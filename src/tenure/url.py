@@ -1,0 +1,68 @@
+"""What a URL says after its `?`: options, each with what it takes.
+
+Every place that a URL can name reads its options here, so that a typo is told in the same words everywhere, and before
+anything was opened. Used by `adapters/<vendor>/`. Pure.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import Any
+from urllib.parse import urlsplit
+
+from tenure.errors import BadURL
+
+
+def read_query(
+    url: str,
+    query: Iterable[tuple[str, str]],
+    taken: Mapping[str, str],
+    read: Callable[[str, str], object],
+    *,
+    secrets: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """The options by name. Raises `BadURL`, and tells a bad value from a name that is not known.
+
+    `taken`: the names, and what each takes, for people. `read` makes a value of a name and its text; None: it is not
+    taken. The text of `secrets` is not shown.
+    """
+    options: dict[str, Any] = {}
+    for name, text in query:
+        if name not in taken:
+            msg = f"{url!r}: {name!r} is not an option; nothing was opened. There are {', '.join(taken)}"
+            raise BadURL(msg)
+        value = read(name, text)
+        if value is None:
+            shown = "…" if name in secrets else repr(text)
+            msg = f"{url!r}: {name} cannot be {shown}; nothing was opened. It takes {taken[name]}"
+            raise BadURL(msg)
+        options[name] = value
+    return options
+
+
+def above_zero(text: str) -> float | None:
+    """A number above 0, or None."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if number > 0 and isfinite(number) else None
+
+
+def whole_above_zero(text: str) -> int | None:
+    """A whole number above 0, or None."""
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if number > 0 else None
+
+
+def yes_or_no(text: str) -> bool | None:
+    """True or False, or None."""
+    return {"yes": True, "no": False}.get(text)
+
+
+def web_address(text: str) -> str | None:
+    """An address of http or https without the slash at its end, or None."""
+    parts = urlsplit(text)
+    return text.rstrip("/") if parts.scheme in ("http", "https") and parts.netloc else None

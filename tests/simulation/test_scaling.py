@@ -34,6 +34,9 @@ def test_workers_are_only_there_while_there_is_work() -> None:
     assert scaled.worker_seconds < 0.9 * 10 * scaled.drain_seconds
     assert max(glance.workers for glance in scaled.seen) <= 10
     assert scaled.seen[0].workers == 0
+    # A worker that came later counts from the beginning, too.
+    assert scaled.oldest_seconds is not None
+    assert scaled.oldest_seconds >= max(work.seconds for work in WORKS)
 
 
 def test_a_shorter_cooldown_needs_fewer_worker_hours() -> None:

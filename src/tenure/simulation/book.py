@@ -10,8 +10,9 @@ import asyncio
 class Book:
     """Counts by message, and the moments that the table is made of."""
 
-    def __init__(self, count: int) -> None:
-        """Nothing was sent yet."""
+    def __init__(self, count: int, began: float = 0.0) -> None:
+        """Nothing was sent yet. `began` is the beginning of the simulation on its clock."""
+        self.began = began
         self.count = count
         self.sent_at = [0.0] * count
         #: Times its handler was begun, and times it ran to its end.

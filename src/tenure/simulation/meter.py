@@ -59,7 +59,6 @@ class MeteredBroker(HonestBroker):
         self._scenario = scenario
         self._timer = timer
         self._has_ledger = has_ledger
-        self._began = clock.now
         #: Delete calls so far that began with this message.
         self._deletes: Counter[int] = Counter()
         #: The fence of the newest lease on each message.
@@ -150,7 +149,7 @@ class MeteredBroker(HonestBroker):
         return settled
 
     def _leave(self, ids: list[str], *, given_up: bool = False) -> None:
-        now = self.clock.now - self._began
+        now = self.clock.now - self._book.began
         for id in ids:
             self._newest.pop(id, None)
             self._book.leave(int(id), now, given_up=given_up)

@@ -65,7 +65,7 @@ class Simulation:
     async def run(self) -> Result:
         """Until nothing is left."""
         began = self._clock.now
-        book, timer = Book(len(self._scenario.works)), Timer(self._clock)
+        book, timer = Book(len(self._scenario.works), began), Timer(self._clock)
         broker, state = self._place(book, timer)
         inner = broker.inner
         sweeper = Sweeper(inner, state.roster, self._clock, lambda _: None, request=_SWEEP)

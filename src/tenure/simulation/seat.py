@@ -74,7 +74,6 @@ class Seat:
         self._broker = broker
         self._state = state
         self._clock = clock
-        self._began = clock.now
         self._scenario = scenario
         self._book = book
         self._on_death = on_death
@@ -155,7 +154,7 @@ class Seat:
         await self.start()
 
     def _handler(self) -> Callable[..., Any]:
-        clock, began, book, works = self._clock, self._began, self._book, self._scenario.works
+        clock, began, book, works = self._clock, self._book.began, self._book, self._scenario.works
         crash_of_run = self._scenario.crash_of_run
 
         async def work(index: int, size: int = 0) -> None:  # noqa: ARG001 - what a size says, policies know

@@ -42,8 +42,8 @@ def test_none_is_a_dash_and_a_little_is_not_nothing() -> None:
     assert (share(None), share(0.0), share(0.00001), share(0.0123), share(0.5)) == (
         "–", "0.00 %", "<0.01 %", "1.23 %", "50.0 %",
     )  # fmt: skip
-    assert [span(seconds) for seconds in (None, 1.25, 61, 600, 9000, 9e5)] == [
-        "–", "1.2 s", "61 s", "10.0 min", "2.5 h", "10.4 d",
+    assert [span(seconds) for seconds in (None, 1.25, 61, 600, 6420, 9000, 9e5)] == [
+        "–", "1.2 s", "61 s", "10.0 min", "107 min", "2.5 h", "10.4 d",
     ]  # fmt: skip
 
 

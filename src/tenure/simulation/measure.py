@@ -43,7 +43,7 @@ def span(seconds: float | None) -> str:
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:
-        return f"{seconds / _MINUTE:.1f} min"
+        return f"{seconds / _MINUTE:.1f} min" if seconds < 100 * _MINUTE else f"{seconds / _MINUTE:.0f} min"
     return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} d"
 
 

@@ -1,5 +1,7 @@
 """What `docs/explanation/what-a-policy-costs.md` says of duplicates, retries and worker hours, on a smaller scale."""
 
+from functools import cache
+
 import pytest
 
 from tenure.simulation.crew import scaling_of
@@ -12,6 +14,7 @@ from tenure.simulation.scenario import Scenario
 GIB = 1 << 30
 
 
+@cache
 def _of_sizes(policy: str) -> Result:
     works = drawn("sizes", 150, 1)
     scenario = Scenario(

@@ -13,8 +13,9 @@ from typing import Any
 from redis import Redis
 from tests.servers import start_redis
 
-from benchmarks import driving, prices
+from benchmarks import driving
 from benchmarks.table import Table
+from tenure.simulation import prices
 
 MILLION = 1_000_000
 #: Seconds in a month.

@@ -1,6 +1,7 @@
 """The part on Azure Storage Queues: every claim, in order. Called by `make bench`.
 
-Azurite serves queues and tables. Requests are counted where they leave the worker; prices are in `prices.py`.
+Azurite serves queues and tables. Requests are counted where they leave the worker; prices are in
+`tenure.simulation.prices`.
 """
 
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from tests.servers.azure import AzureServer, start_azure
 
-from benchmarks import cloud, prices
+from benchmarks import cloud
 from benchmarks.noise import Noise
 from benchmarks.table import Table
+from tenure.simulation import prices
 
 _LISTS = (prices.QUEUES, prices.TABLES)
 

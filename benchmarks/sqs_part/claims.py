@@ -1,6 +1,7 @@
 """The part on SQS: every claim, in order. Called by `make bench`.
 
-ministack serves both SQS and DynamoDB. Requests are counted where they leave the worker; prices are in `prices.py`.
+ministack serves both SQS and DynamoDB. Requests are counted where they leave the worker; prices are in
+`tenure.simulation.prices`.
 """
 
 import os
@@ -10,9 +11,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from tests.servers.aws import start_aws
 
-from benchmarks import cloud, prices
+from benchmarks import cloud
 from benchmarks.noise import Noise
 from benchmarks.table import Table
+from tenure.simulation import prices
 
 #: Names for a stand-in that asks for none.
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "bench")

@@ -96,6 +96,16 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     raise BadURL(msg)
 
 
+def in_memory(*, clock: Clock, exact: bool, **limits: float | None) -> Backend:
+    """A private store in this process, in the shape of another broker: for simulations.
+
+    `exact=False` is a cloud queue, for which the worker must claim and seal; `limits` are those of `BrokerTraits`.
+    """
+    from tenure.adapters import memory
+
+    return memory.connect(clock=clock, exact=exact, **limits)
+
+
 def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
     """Where large bodies go by `url`, not yet open."""
     shown = safe_url(url)

@@ -19,13 +19,13 @@ from tenure.testing.workers import Stage
 class Bench:
     """A reader of the board, and what it said."""
 
-    def __init__(self, harness: Harness) -> None:
+    def __init__(self, harness: Harness, every: float = 1.0) -> None:
         self.wire = Wire(harness.broker, harness.state)
         self.paused: list[frozenset[str]] = []
         self.checks = 0
         self.noticing = Noticing(
             self.wire.state.board, harness.clock, (QUEUE, "other"),
-            on_paused=self.paused.append, on_cancelled=self._check,
+            on_paused=self.paused.append, on_cancelled=self._check, every=every,
         )  # fmt: skip
 
     def _check(self) -> None:
@@ -60,6 +60,18 @@ async def test_it_tells_once_when_a_queue_of_ours_is_paused_and_resumed(
         f"queue {QUEUE} was paused by ada: nothing is leased from it until it is resumed",
         f"queue {QUEUE} was resumed",
     ]
+    reading.cancel()
+
+
+async def test_it_looks_as_often_as_it_is_told(harness: Harness) -> None:
+    bench = Bench(harness, every=100.0)
+    reading = asyncio.create_task(bench.noticing.run())
+    await asyncio.sleep(1)
+    await operator(harness).pause(QUEUE)
+    await asyncio.sleep(90)
+    assert bench.paused == []
+    await asyncio.sleep(10)
+    assert bench.paused == [frozenset({QUEUE})]
     reading.cancel()
 
 

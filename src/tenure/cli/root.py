@@ -27,6 +27,9 @@ _SECTIONS = {
         "timing": ("tenure.cli.timing:timing", "Show how long tasks take, and how their leases fit."),
         "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
     },
+    "Plan": {
+        "simulate": ("tenure.cli.simulate.command:simulate", "Show what a lease policy would do, on virtual time."),
+    },
     "Act": {
         "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
         "cancel": ("tenure.cli.cancel:cancel", "Take messages back, also from workers that run them."),

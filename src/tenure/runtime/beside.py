@@ -96,10 +96,12 @@ class Beside:
             twin_state.board, clock, options.queues,
             on_paused=lambda paused: self._tell(listener.on_paused, paused),
             on_cancelled=self.heartbeat.check_now,
+            every=options.liveness_seconds,
         )  # fmt: skip
         self._pruner = Pruner(twin_state.journal, options.journal_keep_seconds)
         self._watchdog = Watchdog(self._loop, clock, lambda s, stack: self._tell(listener.on_blocked, s, stack))
         self._own_thread = options.own_thread
+        self._liveness_seconds = options.liveness_seconds
         name = f"tenure-side-{listener.owner.nonce}"
         self._side: Side = OwnThread(name) if options.own_thread else SameLoop()
 
@@ -116,7 +118,8 @@ class Beside:
         self._noticing.take(notices)
 
     def _jobs(self) -> list[Job]:
-        watch_roster = lambda: self._sweeper.watch(lambda: self._listener.owner)  # noqa: E731
+        every = self._liveness_seconds
+        watch_roster = lambda: self._sweeper.watch(lambda: self._listener.owner, every)  # noqa: E731
         jobs = [self.heartbeat.run, self._sweeper.run, watch_roster, self._noticing.run, self._pruner.run]
         return [*jobs, self._watchdog.run] if self._own_thread else jobs
 

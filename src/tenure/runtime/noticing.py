@@ -28,6 +28,7 @@ class Noticing:
     def __init__(
         self, board: Board, clock: Clock, queues: Sequence[str], *,
         on_paused: Callable[[frozenset[str]], None], on_cancelled: Callable[[], None],
+        every: float = LIVENESS_SECONDS,
     ) -> None:  # fmt: skip
         """Tell `on_paused` which of `queues` are paused, and `on_cancelled` when a leased message was cancelled."""
         self._board = board
@@ -35,6 +36,7 @@ class Noticing:
         self._queues = frozenset(queues)
         self._on_paused = on_paused
         self._on_cancelled = on_cancelled
+        self._every = every
         self._paused: frozenset[str] = frozenset()
         #: None: nothing was read yet, and nothing is held that could have been cancelled.
         self._cancels: int | None = None
@@ -48,7 +50,7 @@ class Noticing:
                 backoff.succeeded(logger, "reading the board")
             except BrokerUnavailable as error:
                 backoff.failed(logger, "reading the board", error)
-            await asyncio.sleep(LIVENESS_SECONDS)
+            await asyncio.sleep(self._every)
 
     def take(self, notices: Notices) -> None:
         """Act on what changed since the last reading."""

@@ -15,6 +15,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: After SIGTERM: how long handlers may go on before their messages are given back.
     grace_seconds: float = 30.0
     sweep: SweepRequest = SweepRequest()
+    #: How often it says that it lives, looks for the dead, and reads the board.
+    liveness_seconds: float = 1.0
     #: How long the journal remembers.
     journal_keep_seconds: float = 7 * 86_400.0
     #: False: everything in the caller's loop, for virtual time.

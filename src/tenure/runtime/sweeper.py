@@ -76,7 +76,7 @@ class Sweeper:
                 await self._give_turn_up()
             await asyncio.sleep(pause)
 
-    async def watch(self, owner: Callable[[], Owner]) -> None:
+    async def watch(self, owner: Callable[[], Owner], every: float = LIVENESS_SECONDS) -> None:
         """Say that we live, and look for the dead, for ever."""
         backoff = Backoff(self._clock)
         while True:
@@ -86,7 +86,7 @@ class Sweeper:
                 backoff.succeeded(logger, "watching")
             except BrokerUnavailable as error:
                 backoff.failed(logger, "watching", error)
-            await asyncio.sleep(LIVENESS_SECONDS)
+            await asyncio.sleep(every)
 
     async def sweep(self) -> Swept:
         """One sweep, whoever has the turn: batches until nothing more is overdue. Returns everything that was moved."""

@@ -601,3 +601,18 @@ def test_both_ends_of_a_connection_share_one_store() -> None:
     assert isinstance(broker, MemoryBroker)
     assert isinstance(state, MemoryState)
     assert broker._store is state._store
+
+
+async def test_who_waits_is_woken_in_the_order_in_which_they_came() -> None:
+    broker, _ = connect()
+    woken: list[int] = []
+
+    async def wait(number: int) -> None:
+        await broker.wait(["q"], 60.0)
+        woken.append(number)
+
+    waiting = [asyncio.create_task(wait(number)) for number in range(50)]
+    await asyncio.sleep(0.1)
+    await broker.send([Outgoing(Message(id="m", queue="q", task="t", body=msgspec.Raw(b"{}")))])
+    await asyncio.gather(*waiting)
+    assert woken == list(range(50))

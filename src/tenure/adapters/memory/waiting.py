@@ -39,24 +39,25 @@ class Sleepers:
 
     def __init__(self) -> None:
         """Nobody waits yet."""
-        self._by_queue: dict[str, set[Sleeper]] = {}
+        #: Dicts, because they keep the order in which sleepers came: a run in virtual time is the same every time.
+        self._by_queue: dict[str, dict[Sleeper, None]] = {}
 
     def add(self, sleeper: Sleeper) -> None:
         """Wake it when one of its queues stirs."""
         for queue in sleeper.queues:
-            self._by_queue.setdefault(queue, set()).add(sleeper)
+            self._by_queue.setdefault(queue, {})[sleeper] = None
 
     def discard(self, sleeper: Sleeper) -> None:
         """It no longer waits."""
         for queue in sleeper.queues:
-            sleepers = self._by_queue.get(queue, set())
-            sleepers.discard(sleeper)
+            sleepers = self._by_queue.get(queue, {})
+            sleepers.pop(sleeper, None)
             if not sleepers:
                 self._by_queue.pop(queue, None)
 
     def wake(self, queues: Iterable[str]) -> None:
         """Wake everybody who waits for one of `queues`, once."""
-        for sleeper in {sleeper for queue in queues for sleeper in self._by_queue.get(queue, ())}:
+        for sleeper in {sleeper: None for queue in queues for sleeper in self._by_queue.get(queue, ())}:
             self.discard(sleeper)
             sleeper.wake()
 

@@ -1,0 +1,1 @@
+"""The part on the simulator: messages it gets through."""

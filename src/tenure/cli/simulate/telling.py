@@ -1,0 +1,117 @@
+"""What came of a simulation, for people and for programs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from tenure.cli.output import console, plain_table, say_json
+from tenure.simulation.bars import bars
+from tenure.simulation.measure import measures_for, share, span
+from tenure.simulation.pricing import Pricing
+from tenure.simulation.result import Measures, Result
+from tenure.simulation.scenario import Scenario
+
+_KIB = 1024
+
+
+def heading(scenario: Scenario, told: str) -> str:
+    """The scenario in one line."""
+    words = [
+        f"{len(scenario.works):,} messages, {told}",
+        f"{scenario.workers} workers × {scenario.slots} slots",
+        "a backlog" if scenario.rate is None else f"{_rate(scenario.rate)} arrive",
+    ]
+    if scenario.crashes_an_hour:
+        words.append(f"{scenario.crashes_an_hour:g} crashes an hour and worker")
+    else:
+        words.append(f"crashes in {share(scenario.crash_rate)} of runs")
+    words.append(f"{share(scenario.delete_failure_rate)} of deletes fail")
+    return "; ".join([*words, f"seed {scenario.seed}"])
+
+
+def _rate(a_second: float) -> str:
+    return f"{a_second:g} a second" if a_second >= 1 else f"{a_second * 3600:g} an hour"
+
+
+def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:
+    """The table, the sizes if there are any, and the bars."""
+    out = console()
+    out.print(heading(scenario, told), soft_wrap=True)
+    for result in results:
+        done, of = result.measures.finished, result.measures.messages
+        if not result.complete:
+            out.print(f"{result.policy} was interrupted: what follows is of {done:,} of {of:,} messages.")
+        elif result.stuck:
+            out.print(
+                f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done."
+            )
+    out.print()
+    names = [result.policy for result in results]
+    rows = plain_table("", *names, right=tuple(names))
+    for measure in measures_for(results):
+        rows.add_row(measure.label, *(measure.tell(measure.value(result, pricing)) for result in results))
+    out.print(rows)
+    if any(result.by_size for result in results):
+        out.print()
+        out.print(_sizes(results))
+    for line in bars(results, pricing):
+        out.print(line, markup=False)
+
+
+def _sizes(results: Sequence[Result]) -> Any:
+    figures = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
+    rows = plain_table("size", "policy", *figures, right=("size", *figures))
+    for size in sorted({size for result in results for size in result.by_size}):
+        for place, result in enumerate(results):
+            if size in result.by_size:
+                rows.add_row("" if place else bytes_told(size), result.policy, *_figures(result.by_size[size]))
+    return rows
+
+
+def _figures(found: Measures) -> list[str]:
+    return [
+        f"{found.runs / found.messages:.2f}",
+        share(found.duplicate_share),
+        share(found.overlap_share),
+        share(found.given_up_share),
+        span(found.recovery_p99),
+        share(found.wasted_share),
+        f"{found.beats / found.messages:.1f}",
+    ]
+
+
+def bytes_told(size: float) -> str:
+    """A size in the unit that fits."""
+    for unit in ("B", "KB", "MB"):
+        if size < 1000:  # noqa: PLR2004 - three digits
+            return f"{size:.3g} {unit}"
+        size /= _KIB
+    return f"{size:.3g} GB"
+
+
+def say_document(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:
+    """One JSON document."""
+    scene = {name: value for name, value in msgspec.structs.asdict(scenario).items() if name != "works"}
+    say_json(
+        {
+            "scenario": {**scene, "messages": len(scenario.works), "durations": told},
+            "prices": msgspec.structs.asdict(pricing),
+            "results": [_document(result, pricing) for result in results],
+        }
+    )
+
+
+def _document(result: Result, pricing: Pricing) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(result)
+    told["by_size"] = [
+        {"size": size, **msgspec.to_builtins(measures)} for size, measures in sorted(result.by_size.items())
+    ]
+    figures = {measure.name: measure.value(result, pricing) for measure in measures_for([result])}
+    return {**told, "figures": figures}
+
+
+def tell_written(path: object) -> None:
+    """Where the plot is."""
+    click.echo(f"the plot is in {path}", err=True)

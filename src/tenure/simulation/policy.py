@@ -1,0 +1,94 @@
+"""The policies that can be compared: what runs in each column of the table.
+
+    fixed:600       a loop of one's own: receive with a fixed timeout, run, delete and hope. The real worker without
+                    ledger and heartbeat, which is not told when its leases end; a delete that fails is not tried
+                    again, and one by a receipt that is no longer the newest does nothing
+    heartbeat:30    Tenure as it is: a short lease that is renewed while the handler runs; claim, seal, retried delete
+    learned         Tenure with the heartbeat off: nobody renews, the lease follows the measured runs, and a run that
+                    outlives it is ended
+    lease:600       Tenure with the heartbeat off and a lease that somebody chose
+
+Read by `running.py`.
+"""
+
+import math
+from enum import StrEnum
+
+import msgspec
+
+from tenure.errors import BadArgument
+
+
+class Kind(StrEnum):
+    """How a lease is kept."""
+
+    FIXED = "fixed"
+    HEARTBEAT = "heartbeat"
+    LEARNED = "learned"
+    LEASE = "lease"
+
+
+#: Where nobody says how long.
+USUAL_LEASE = 30.0
+
+
+class SimulatedPolicy(msgspec.Struct, frozen=True):
+    """One column."""
+
+    kind: Kind
+    #: None: it is learned.
+    lease_seconds: float | None
+
+    @property
+    def name(self) -> str:
+        """As it is written on the command line."""
+        return self.kind if self.lease_seconds is None else f"{self.kind}:{self.lease_seconds:g}"
+
+    @property
+    def has_ledger(self) -> bool:
+        """Whether runs are claimed and sealed."""
+        return self.kind is not Kind.FIXED
+
+    @property
+    def beats(self) -> bool:
+        """Whether leases are renewed."""
+        return self.kind is Kind.HEARTBEAT
+
+
+def policy_of(text: str) -> SimulatedPolicy:
+    """From `fixed:600`, `heartbeat`, `heartbeat:30`, `learned` or `lease:600`; raises `BadArgument`."""
+    word, _, number = text.strip().partition(":")
+    allowed = "fixed:SECONDS, heartbeat, heartbeat:SECONDS, learned or lease:SECONDS"
+    if word not in tuple(Kind):
+        msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
+        raise BadArgument(msg)
+    kind = Kind(word)
+    if (kind is Kind.LEARNED and number) or (kind in (Kind.FIXED, Kind.LEASE) and not number):
+        msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
+        raise BadArgument(msg)
+    if kind is Kind.LEARNED:
+        return SimulatedPolicy(kind, None)
+    return SimulatedPolicy(kind, _seconds(number, text) if number else USUAL_LEASE)
+
+
+def _seconds(number: str, text: str) -> float:
+    try:
+        seconds = float(number)
+    except ValueError:
+        seconds = math.nan
+    if not 1.0 <= seconds <= MOST_SECONDS:
+        msg = f"{text!r}: a lease lasts from 1 to {MOST_SECONDS:g} seconds; nothing was simulated"
+        raise BadArgument(msg)
+    return seconds
+
+
+#: As on SQS.
+MOST_SECONDS = 43_200.0
+
+#: What is compared unless something else is asked for.
+USUAL = (
+    SimulatedPolicy(Kind.FIXED, 600.0),
+    SimulatedPolicy(Kind.FIXED, 90.0),
+    SimulatedPolicy(Kind.HEARTBEAT, USUAL_LEASE),
+    SimulatedPolicy(Kind.LEARNED, None),
+)

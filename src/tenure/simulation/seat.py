@@ -1,0 +1,187 @@
+"""A seat: the place of one worker, where the next one sits down when it was ended.
+
+The worker is the real one, with its own intake, heartbeat, outbox and sweeper; only its handler is made up: it sleeps
+for as long as the work takes, and meets its fate (`scenario.py`). Made by `running.py`.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NoReturn, cast
+
+from tenure.broker import Broker, SweepRequest
+from tenure.call import Call, Options
+from tenure.errors import ConfigurationError
+from tenure.runtime.children import Children
+from tenure.runtime.locating import Locator
+from tenure.runtime.worker import Worker, WorkerOptions
+from tenure.simulation.book import Book
+from tenure.simulation.scenario import Scenario
+from tenure.state import State
+from tenure.task import Policy, Task
+from tenure.testing.here import Here
+from tenure.testing.virtual import VirtualClock
+
+QUEUE = "simulated"
+TASK = "work"
+
+#: What other workers would see to, `timer.py` does for all: no worker looks by itself.
+NEVER = 1e9
+
+
+class Home:
+    """What a task needs of its app, where nothing is ever sent by one."""
+
+    middleware = ()
+
+    def enter_lifespan(self) -> AbstractAsyncContextManager[None]:
+        """There is none."""
+        return contextlib.nullcontext()
+
+    def handle(self, id: str, read: object = None) -> NoReturn:
+        """Nobody asks."""
+        raise NotImplementedError
+
+    async def submit_call(self, call: Call[Any], options: Options) -> NoReturn:
+        """Nobody sends."""
+        raise NotImplementedError
+
+    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
+        """Nobody sends."""
+        raise NotImplementedError
+
+
+class Boot:
+    """One worker's life."""
+
+    def __init__(self, worker: Worker) -> None:
+        """Not begun."""
+        self.worker = worker
+        self.is_dead = False
+        self.is_stopping = False
+
+
+class Seat:
+    """Keeps a worker at work."""
+
+    def __init__(  # noqa: PLR0913 - made in one place, by `running.py`
+        self, number: int, broker: Broker, state: State, clock: VirtualClock, scenario: Scenario, book: Book,
+        policy: Policy, on_death: Callable[[str], None], *, learns: bool,
+    ) -> None:  # fmt: skip
+        """Nobody sits here yet. `on_death` is told the owner of a worker that was ended."""
+        self._number = number
+        self._broker = broker
+        self._state = state
+        self._clock = clock
+        self._scenario = scenario
+        self._book = book
+        self._on_death = on_death
+        self._tasks: dict[str, Task[..., Any]] = {TASK: Task(Home(), self._handler(), TASK, QUEUE, policy, None)}
+        self._lease_seconds = policy.lease.seconds
+        self._learns = learns
+        self._boots = 0
+        self._boot: Boot | None = None
+        self._life: asyncio.TimerHandle | None = None
+        self._replacing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Somebody sits down."""
+        options = WorkerOptions(
+            concurrency=self._scenario.slots, queues=(QUEUE,), name=f"worker-{self._number}-{self._boots}",
+            lease_seconds=self._lease_seconds, grace_seconds=self._scenario.grace_seconds,
+            sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
+            liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False, learning=self._learns,
+        )  # fmt: skip
+        worker = Worker(
+            self._broker, self._state, self._tasks, self._clock, options, opening=_is_open, locate=_nowhere,
+            children=lambda _locate, *, most, **_: cast("Children", Here(most, lambda: None)),
+        )  # fmt: skip
+        self._boot = Boot(worker)
+        await worker.start()
+        life = self._scenario.life_of_worker(self._number, self._boots)
+        self._boots += 1
+        if life is not None:
+            self._life = asyncio.get_running_loop().call_later(life, self._crash, self._boot)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether its worker runs something."""
+        return self._boot is not None and self._boot.worker.in_flight > 0
+
+    async def stop(self) -> None:
+        """As after SIGTERM: what is not done within the grace is given back."""
+        await self._leave_unreplaced()
+        boot = self._boot
+        if boot is None or boot.is_dead:
+            return
+        boot.is_stopping = True
+        if self._life is not None:
+            self._life.cancel()
+        boot.worker.ask_to_stop()
+        await boot.worker.stop()
+        self._boot = None
+
+    async def end(self) -> None:
+        """The simulation is over; whatever still runs ends where it is."""
+        await self._leave_unreplaced()
+        if self._boot is not None:
+            await self._end(self._boot)
+
+    async def _leave_unreplaced(self) -> None:
+        if self._replacing is not None:
+            self._replacing.cancel()
+            await asyncio.gather(self._replacing, return_exceptions=True)
+
+    async def _end(self, boot: Boot) -> None:
+        boot.is_dead = True
+        self._boot = None
+        if self._life is not None:
+            self._life.cancel()
+        await boot.worker.abandon()
+
+    def _crash(self, boot: Boot) -> None:
+        if boot.is_dead or boot.is_stopping:
+            return
+        boot.is_dead = True
+        self._book.crashes += 1
+        self._replacing = asyncio.get_running_loop().create_task(self._replace(boot))
+
+    async def _replace(self, boot: Boot) -> None:
+        await self._end(boot)
+        self._on_death(boot.worker.owner_id)
+        await asyncio.sleep(self._scenario.restart_seconds)
+        await self.start()
+
+    def _handler(self) -> Callable[..., Any]:
+        clock, began, book, works = self._clock, self._book.began, self._book, self._scenario.works
+        crash_of_run = self._scenario.crash_of_run
+
+        async def work(index: int, size: int = 0) -> None:  # noqa: ARG001 - what a size says, policies know
+            boot = self._boot
+            start = clock.now - began
+            book.begin(index, start)
+            crash = crash_of_run(index, book.begun[index] - 1)
+            try:
+                if crash is not None and boot is not None:
+                    await asyncio.sleep(crash)
+                    self._crash(boot)
+                    await asyncio.get_running_loop().create_future()
+                await asyncio.sleep(works[index].seconds)
+            except asyncio.CancelledError:
+                crashed = boot is not None and boot.is_dead
+                book.interrupted += boot is not None and boot.is_stopping
+                book.cut(index, start, clock.now - began, crashed=crashed)
+                raise
+            book.complete(index, start, clock.now - began)
+
+        return work
+
+
+async def _is_open() -> None:
+    """Nothing must be opened."""
+
+
+def _nowhere(task: Task[..., Any]) -> Locator:
+    msg = f"{task.name} is simulated; no child process can import it"
+    raise ConfigurationError(msg)

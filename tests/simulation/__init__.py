@@ -1,0 +1,1 @@
+"""The simulator: the real worker in virtual time, and what is told of it."""

@@ -1,0 +1,49 @@
+"""The columns of the table, as people write them; and what they cost."""
+
+import pytest
+
+from tenure.errors import BadArgument
+from tenure.simulation.crew import scaling_of
+from tenure.simulation.policy import USUAL, Kind, policy_of
+from tenure.simulation.pricing import pricing_of
+
+
+def test_a_policy_is_called_as_it_is_written() -> None:
+    for text in ("fixed:600", "heartbeat:30", "learned", "lease:90"):
+        assert policy_of(text).name == text
+    assert policy_of("heartbeat").name == "heartbeat:30"
+    assert [policy.name for policy in USUAL] == ["fixed:600", "fixed:90", "heartbeat:30", "learned"]
+
+
+def test_only_a_loop_of_ones_own_has_no_ledger_and_only_the_heartbeat_beats() -> None:
+    each = {
+        kind: policy_of(text) for kind, text in zip(Kind, ("fixed:1", "heartbeat", "learned", "lease:9"), strict=True)
+    }
+    assert [kind for kind, policy in each.items() if not policy.has_ledger] == [Kind.FIXED]
+    assert [kind for kind, policy in each.items() if policy.beats] == [Kind.HEARTBEAT]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "fixed", "lease", "fixed:0", "fixed:99999", "learned:3", "heartbeat:x", "magic:1"]
+)
+def test_a_bad_policy_is_refused(text: str) -> None:
+    with pytest.raises(BadArgument, match="nothing was simulated"):
+        policy_of(text)
+
+
+def test_a_rule_for_scaling_is_called_as_it_is_written() -> None:
+    assert scaling_of("visible:1500").name == "visible:1500"
+    assert scaling_of("backlog").name == "backlog:600"
+    for text in ("", "both", "visible:x", "backlog:-1"):
+        with pytest.raises(BadArgument, match="nothing was simulated"):
+            scaling_of(text)
+
+
+def test_prices_are_a_list_or_two_figures() -> None:
+    assert pricing_of("sqs").requests == pytest.approx(0.40)
+    assert pricing_of("sqs-fifo").requests == pytest.approx(0.50)
+    own = pricing_of("0.40:0")
+    assert (own.requests, own.writes) == (0.40, 0.0)
+    for text in ("", "azure", "0.4", "x:1", "-1:0"):
+        with pytest.raises(BadArgument, match="nothing was simulated"):
+            pricing_of(text)

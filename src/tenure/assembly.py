@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from tenure.broker import Broker
@@ -96,7 +97,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     raise BadURL(msg)
 
 
-def in_memory(*, clock: Clock, exact: bool, **limits: float | None) -> Backend:
+def in_memory(*, clock: Clock, exact: bool, **limits: Any) -> Backend:
     """A private store in this process, in the shape of another broker: for simulations.
 
     `exact=False` is a cloud queue, for which the worker must claim and seal; `limits` are those of `BrokerTraits`.

@@ -5,12 +5,12 @@ import logging
 import re
 
 import pytest
-from benchmarks import prices
 
 from tenure.adapters.aws.policy import LEAST_RECEIVES
 from tenure.adapters.azure.log import CONTAINER, KEPT_DAYS
 from tenure.adapters.azure.traits import TRAITS
 from tenure.cli import logs
+from tenure.simulation import prices
 
 from .markdown import ROOT
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from tenure.cli.output import console, plain_table, say_json
+from tenure.cli.output import console, plain_table, plural, say_json
 from tenure.simulation.bars import bars
 from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
@@ -19,8 +19,8 @@ _KIB = 1024
 def heading(scenario: Scenario, told: str) -> str:
     """The scenario in one line."""
     words = [
-        f"{len(scenario.works):,} messages, {told}",
-        f"{scenario.workers} workers × {scenario.slots} slots",
+        f"{plural(len(scenario.works), 'message')}, {told}",
+        f"{plural(scenario.workers, 'worker')} × {plural(scenario.slots, 'slot')}",
         "a backlog" if scenario.rate is None else f"{_rate(scenario.rate)} arrive",
     ]
     if scenario.crashes_an_hour:

@@ -52,7 +52,10 @@ def test_none_is_a_dash_and_a_little_is_not_nothing() -> None:
 
 def test_dollars_are_requests_and_writes_at_their_prices(results: list[Result]) -> None:
     for result in results:
-        expected = result.requests_a_message * 0.40 + result.writes_a_message * 0.625
+        requests, writes = result.requests_a_message, result.writes_a_message
+        assert requests is not None
+        assert writes is not None
+        expected = requests * 0.40 + writes * 0.625
         assert PRICING.dollars_a_million(result) == pytest.approx(expected)
     assert results[0].writes_a_message == 0
 

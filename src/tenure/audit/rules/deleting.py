@@ -18,7 +18,7 @@ _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
 def never_deleted(module: Module) -> Iterator[Hit]:
     """TQ201: only where everything that could delete is in this file."""
-    if any(_may_delete(call) for call in module.calls):
+    if any(call.kind is Kind.DELETE for call in queue_calls(module)) or any(map(_may_delete, module.calls)):
         return
     for trace in traces(module):
         work = trace.of(What.WORK)
@@ -91,7 +91,7 @@ def unread_batches(module: Module) -> Iterator[Hit]:
     for call in queue_calls(module):
         if call.kind is not Kind.DELETE or call.vendor != "sqs":
             continue
-        if last_name(call.node) not in ("delete_message_batch", "delete_messages"):
+        if call.verb not in ("delete_message_batch", "delete_messages"):
             continue
         outer = next(one for one in module.around(call.node) if not isinstance(one, ast.Await))
         if isinstance(outer, ast.Expr):

@@ -15,7 +15,7 @@ _PAUSES = ("sleep", "wait", "pause", "backoff", "idle")
 def short_polls(module: Module) -> Iterator[Hit]:
     """TQ601."""
     for call in queue_calls(module):
-        if call.kind is not Kind.RECEIVE or call.is_open or last_name(call.node) == "xautoclaim":
+        if call.kind is not Kind.RECEIVE or call.is_open or call.verb == "xautoclaim":
             continue
         loop = _loop_of(module, call)
         reason = _reason(module, call, loop) if loop is not None else ""

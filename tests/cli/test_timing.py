@@ -10,6 +10,7 @@ from tenure import Tenure
 from tenure.cli.timing.list import table
 from tenure.cli.timing.looking import Row
 from tenure.event import Event, EventKind
+from tenure.runtime.learning import LEAST_SECONDS
 from tenure.sample import Sample
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.forecast import forecasts
@@ -323,6 +324,12 @@ def test_explain_says_that_the_lease_of_a_sized_task_differs_from_message_to_mes
     _took(1.0, size=1_000_000)
     assert "Its work has sizes; --size 1GB" in tenure("timing", "explain", "jobs:app", "resize").stdout
     assert "sizes" not in tenure("timing", "explain", "jobs:app", "nap").stdout
+
+
+def test_the_lease_of_short_runs_is_the_one_that_a_worker_asks_for(tenure: Run) -> None:
+    _took(*[0.01] * 100)
+    (found,) = answer(tenure("timing", "explain", "jobs:app", "resize", "--json"))["explained"]
+    assert found["forecasts"][0]["lease_seconds"] == LEAST_SECONDS
 
 
 def test_a_mistyped_task_is_not_said_to_be_unsent(tenure: Run) -> None:

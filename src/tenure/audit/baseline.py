@@ -13,7 +13,7 @@ from tenure.audit.leases import (
     written,
 )
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import SAFE_DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import POPS, SAFE_DELETERS, Kind, QueueCall, queue_calls
 from tenure.audit.region import Text
 from tenure.audit.report import Operation
 
@@ -68,6 +68,8 @@ def _recommendation(module: Module, call: QueueCall, service: str | None) -> str
 
 
 def _lease(module: Module, call: QueueCall, service: str | None) -> str:
+    if call.verb in POPS:
+        return "a stream: what is popped is gone"
     if call.vendor == "redis":
         return "a lease: streams have none of their own"
     if has_heartbeat(module):

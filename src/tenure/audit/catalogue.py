@@ -90,6 +90,15 @@ _ALL = (
         "dead letters first.",
     ),
     Rule(
+        "TQ207",
+        "popped",
+        _CRITICAL,
+        "The message is popped off a list, and gone before the work",
+        "A crash, an exception or a deploy between the pop and the end of the work loses the message.",
+        "Use a stream: read it by xreadgroup and say xack after the work. Or move it to a list of the worker's own by "
+        "blmove, and lrem it after the work.",
+    ),
+    Rule(
         "TQ301",
         "update-without-timeout",
         _CRITICAL,

@@ -87,7 +87,11 @@ _AZURE = {
     "update_message": Kind.EXTEND,
     "send_message": Kind.SEND,
 }
+#: They take a message off a list, and nobody else has it.
+POPS = {"blpop", "brpop"}
 _REDIS = {
+    "blpop": Kind.RECEIVE,
+    "brpop": Kind.RECEIVE,
     "xreadgroup": Kind.RECEIVE,
     "xautoclaim": Kind.RECEIVE,
     "xclaim": Kind.EXTEND,
@@ -161,7 +165,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
         return None
     if name in _SQS and _SQS_WORDS & words.keys():
         return "sqs"
-    if name in _REDIS and (name in ("xreadgroup", "xautoclaim", "xack", "xclaim") or "redis" in before):
+    if name in _REDIS and (name in POPS or name in ("xreadgroup", "xautoclaim", "xack", "xclaim") or "redis" in before):
         return "redis"
     if name in _AZURE and _AZURE_WORDS & words.keys():
         return "azure"

@@ -1,4 +1,4 @@
-"""TQ201, TQ202, TQ203, TQ205: whether, when and how what is received is deleted."""
+"""TQ201, TQ202, TQ203, TQ205, TQ207: whether, when and how what is received is deleted."""
 
 import ast
 import itertools
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.queue_calls import POPS, Kind, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.audit.tree import last_name
@@ -27,7 +27,7 @@ def never_deleted(module: Module) -> Iterator[Hit]:
         for step in trace.of(What.RECEIVE):
             call = step.call
             is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
-            if call is not None and not is_peek and call.word("noack") is None:
+            if call is not None and not is_peek and call.verb not in POPS and call.word("noack") is None:
                 verb = "acknowledges" if call.vendor == "redis" else "deletes"
                 where = f"worked on in line {work[0].node.lineno}"
                 yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
@@ -84,6 +84,17 @@ def _leaves(statement: ast.AST, part: str) -> bool:
     """A branch that goes on with the next message: what it deletes is not to be worked on."""
     body: list[ast.stmt] = getattr(statement, part, []) if isinstance(statement, ast.If | ast.ExceptHandler) else []
     return bool(body) and isinstance(body[-1], ast.Continue | ast.Return | ast.Break | ast.Raise)
+
+
+def popped(module: Module) -> Iterator[Hit]:
+    """TQ207."""
+    for trace in traces(module):
+        work = trace.of(What.WORK)
+        for step in trace.of(What.RECEIVE):
+            is_in_loop = any(isinstance(statement, ast.While) for statement, _ in step.around)
+            if step.call is not None and step.call.verb in POPS and is_in_loop and work:
+                text = f"{step.call.name} takes it away, and it is worked on in line {work[0].node.lineno}"
+                yield Hit("TQ207", step.node, text)
 
 
 def unread_batches(module: Module) -> Iterator[Hit]:

@@ -56,6 +56,36 @@ def test_a_client_is_known_by_how_it_was_made_by_its_type_or_by_its_words(text: 
 @pytest.mark.parametrize(
     "text",
     [
+        "asyncio.to_thread(sqs.receive_message, QueueUrl='u', VisibilityTimeout=60)",
+        "loop.run_in_executor(None, partial(sqs.receive_message, QueueUrl='u', VisibilityTimeout=60))",
+        "loop.run_in_executor(None, lambda: sqs.receive_message(QueueUrl='u', VisibilityTimeout=60))",
+        "anyio.to_thread.run_sync(partial(sqs.receive_message, 'u', VisibilityTimeout=60))",
+        "pool.submit(sqs.receive_message, QueueUrl='u', VisibilityTimeout=60)",
+        "get = partial(sqs.receive_message, QueueUrl='u'); get(VisibilityTimeout=60)",
+        "get = sqs.receive_message; get(QueueUrl='u', VisibilityTimeout=60)",
+    ],
+)
+def test_a_call_that_others_make_is_told_once_with_its_words(text: str) -> None:
+    (row,) = _rows(text)
+    assert (row.kind, row.call, row.timeout_seconds, row.line) == ("receive", "sqs.receive_message", 60, 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "get = partial(sqs.receive_message, QueueUrl='u')",  # which nobody calls
+        "get = partial(get, get); get()",
+        "asyncio.to_thread()\nasyncio.to_thread(*a)\npool.submit(work, sqs.receive_message)",
+        "get = sqs.receive_message\nget = other\nget(QueueUrl='u')",
+    ],
+)
+def test_what_is_not_sure_to_be_called_is_not_told(text: str) -> None:
+    assert _rows(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "bot.delete_message(chat_id=1, message_id=2)",
         "boto3.client('s3').delete_message(x=1)",
         "receiver.receive_messages(max_message_count=5)",

@@ -143,3 +143,9 @@ def _started_on(terminal: int) -> "subprocess.Popen[bytes]":
 def test_a_path_cannot_steer_the_terminal(tenure: Run, folder: Path) -> None:
     (folder / "a\x1b[31m.py").write_text(BAD)
     assert "\x1b" not in tenure("audit", ".").stdout
+
+
+def test_without_a_path_it_asks_which_code(tenure: Run) -> None:
+    refused = tenure("audit")
+    assert refused.exit_code == 2
+    assert "error[usage]: which code? Name files or folders: tenure audit src" in refused.stderr

@@ -1,4 +1,4 @@
-"""Durations, rates and moments, read and said."""
+"""Durations, rates, sizes and moments, read and said."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -8,6 +8,7 @@ import pytest
 from tenure.cli.duration import DURATION, Duration, countdown, exact, spoken
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
 from tenure.cli.rate import RATE
+from tenure.cli.size import SIZE
 from tenure.errors import BadArgument
 
 
@@ -87,3 +88,18 @@ def test_what_is_no_moment_is_refused() -> None:
     with pytest.raises(click.BadParameter, match="is not a moment"):
         MOMENT.convert("tomorrow", None, None)
     assert DURATION_OR_MOMENT.convert("10m", None, None) == 600.0
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0.0), ("500", 500.0), ("1e9", 1e9), ("80kB", 80e3), ("1.5GB", 1.5e9), ("2 GiB", 2.0**31),
+     ("3mib", 3 * 2.0**20), ("7B", 7.0), ("1TB", 1e12)],
+)  # fmt: skip
+def test_sizes_are_read(text: str, number: float) -> None:
+    assert SIZE.convert(text, None, None) == number
+
+
+@pytest.mark.parametrize("text", ["", "big", "-1", "nan", "inf", "1e999", "5 bags", "GB", "1,5GB", "0inf", "0 bags"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"write 500, 80kB, 1\.5GB or 2GiB"):
+        SIZE.convert(text, None, None)

@@ -10,9 +10,11 @@ import pytest
 from tenure import Tenure
 from tenure.cli.show.document import document
 from tenure.cli.show.fetching import Found
+from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import ELSEWHERE, Message, MessageState, Outgoing, Ticket
 from tenure.record import Progress, Record
+from tenure.sample import Sample
 
 from .conftest import URL, Run, answer, there, worked
 
@@ -66,6 +68,50 @@ def test_a_running_message_says_where_how_far_and_for_how_long(tenure: Run) -> N
     there(hold)
     shown = _words(_shown(tenure, "a"))
     assert "now leased attempt 1 on me, lease ends in 30 s 40% half-way, nearly" in shown
+
+
+_SIZED = """
+from tenure import Tenure
+
+app = Tenure("sqlite:///jobs.db")
+
+
+@app.task(size="bytes")
+async def transcode(file: str, bytes: int) -> None: ...
+"""
+
+
+def test_a_running_message_is_compared_with_runs_of_its_own_size(tenure: Run, folder: Path) -> None:
+    (folder / "sized.py").write_text(_SIZED)
+    tenure("submit", "sized:app", "transcode", '{"file": "a", "bytes": 80000000}', "--id", "a")
+
+    async def hold(app: Tenure) -> None:
+        wall = app.clock.wall()
+        sizes = [1_000_000 * (1 + place % 40) for place in range(200)]
+        samples = [Sample("default-tasks", "transcode", size / 1e6, wall, size=size) for size in sizes]
+        await app.state.journal.sample(samples)
+        await app.broker.lease(LeaseRequest("me", "1", ("default-tasks",), 1, 30.0))
+
+    there(hold)
+    shown = _words(tenure("show", "sized:app", "a").stdout)
+    assert re.search(r"; runs of size 80 MB usually take (7\d|8\d) s", shown)
+    assert answer(tenure("show", "sized:app", "a", "--json"))["size"] == 80_000_000.0
+    assert re.search(r"; runs usually take (1\d|2\d) s", _words(_shown(tenure, "a")))  # a place knows no `size=`
+
+
+@pytest.mark.parametrize(("estimated", "told"), [(90.0, "; such runs take about 90 s"), (None, "")])
+def test_a_size_that_its_handler_found_is_told_in_words(tenure: Run, estimated: float | None, told: str) -> None:
+    _sent(tenure, "a")
+    data = {"file_size_bytes": 5_000_000, "file_size_mb": 4.768, "estimated_processing_seconds": estimated}
+
+    async def say(app: Tenure) -> None:
+        moment = app.clock.wall()
+        event = Event(EventKind.FILE_SIZE_DETECTED, moment, "default-tasks", "resize", "a", "w/1", 1, data=data)
+        await app.state.journal.append([event])
+
+    there(say)
+    assert f"file size detected 5 MB{told}, said w/1" in _words(_shown(tenure, "a"))
+    assert answer(tenure("show", URL, "a", "--json"))["size"] == 5_000_000.0
 
 
 def test_a_completed_message_shows_its_run_and_its_result(tenure: Run) -> None:

@@ -10,6 +10,7 @@ from tenure import Tenure
 from tenure.cli.timing.list import table
 from tenure.cli.timing.looking import Row
 from tenure.event import Event, EventKind
+from tenure.runtime.learning import LEAST_SECONDS
 from tenure.sample import Sample
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.forecast import forecasts
@@ -295,3 +296,52 @@ def test_the_documented_table_comes_out(tenure: Run) -> None:
     assert ["content-processor", "10", "s", "45", "s", "90", "s", "120", "s", "90", "s", "50%", "45", "s"] in [
         line.split() for line in shown.splitlines()
     ]
+
+
+def test_explain_takes_sizes_as_people_write_them(tenure: Run) -> None:
+    assert "size 2.15 GB" in tenure("timing", "explain", "jobs:app", "resize", "--size", "2GiB").stdout
+    refused = tenure("timing", "explain", "jobs:app", "resize", "--size", "inf")
+    assert refused.exit_code == 2
+    assert "'inf' is not a size; write 500, 80kB, 1.5GB or 2GiB" in refused.stderr
+
+
+def test_explain_refuses_a_queue_that_nobody_knows(tenure: Run) -> None:
+    refused = tenure("timing", "explain", "jobs:app", "resize", "--queue", "slwo")
+    assert refused.exit_code == 2
+    assert "nobody knows queue 'slwo'" in refused.stderr
+    assert "did you mean 'slow'?" in refused.stderr
+
+
+def test_explain_shows_a_task_on_another_queue_where_it_never_ran(tenure: Run) -> None:
+    assert tenure("timing", "explain", "jobs:app", "resize", "-q", "slow").stdout.startswith("resize on slow\n")
+
+
+def test_explain_says_that_the_lease_of_a_sized_task_differs_from_message_to_message(tenure: Run, folder: Path) -> None:
+    (folder / "sized.py").write_text(_SIZED)
+    shown = tenure("timing", "explain", "sized:app", "transcode").stdout
+    assert "Each message gets a lease for its size; --size 1GB shows the numbers for one." in " ".join(shown.split())
+    assert "each message" not in tenure("timing", "explain", "sized:app", "transcode", "--size", "1GB").stdout.lower()
+    _took(1.0, size=1_000_000)
+    assert "Its work has sizes; --size 1GB" in tenure("timing", "explain", "jobs:app", "resize").stdout
+    assert "sizes" not in tenure("timing", "explain", "jobs:app", "nap").stdout
+
+
+def test_the_lease_of_short_runs_is_the_one_that_a_worker_asks_for(tenure: Run) -> None:
+    _took(*[0.01] * 100)
+    (found,) = answer(tenure("timing", "explain", "jobs:app", "resize", "--json"))["explained"]
+    assert found["forecasts"][0]["lease_seconds"] == LEAST_SECONDS
+
+
+def test_a_mistyped_task_is_not_said_to_be_unsent(tenure: Run) -> None:
+    assert "sent" not in tenure("timing", "explain", "jobs:app", "resiz").stderr
+
+
+_SIZED = """
+from tenure import Tenure
+
+app = Tenure("sqlite:///jobs.db")
+
+
+@app.task(heartbeat=False, profile="transcoding", size="bytes")
+async def transcode(file: str, bytes: int) -> None: ...
+"""

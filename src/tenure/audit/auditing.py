@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tenure.audit.baseline import operations
 from tenure.audit.catalogue import RULES
-from tenure.audit.ignoring import Comment, ignoring_comments, is_ignored
+from tenure.audit.ignoring import Comment, covering, ignoring_comments
 from tenure.audit.leases import written
 from tenure.audit.module import Module
 from tenure.audit.region import Region, Text
@@ -23,7 +23,7 @@ from tenure.finding import Finding
 
 #: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
 _QUEUES = re.compile(
-    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|xreadgroup|xautoclaim|xack|xclaim|"
+    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|b[lr]pop|xreadgroup|xautoclaim|xack|xclaim|"
     rb"send_message|xadd|delete_and_track",
     re.IGNORECASE,
 )
@@ -97,15 +97,16 @@ def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: C
     comments = ignoring_comments(source)
     found = [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
     if not _may_concern(source):
-        return FileReport(found, [], lines, 0)
+        return FileReport(found + _unused(path, comments, rules, set()), [], lines, 0)
     module = Module(path, tree)
     text = Text(source)
     hits = [hit for check in CHECKS for hit in check(module) if hit.rule in rules]
-    kept = [hit for hit in hits if not _is_ignored(hit, comments)]
-    found += [_of_hit(path, hit, text) for hit in kept]
+    ignored = {hit: covered for hit in hits if (covered := _covering(hit, comments))}
+    used = {(comment, hit.rule) for hit, covered in ignored.items() for comment in covered}
+    found += [_of_hit(path, hit, text) for hit in hits if hit not in ignored]
+    found += _unused(path, comments, rules, used)
     found.sort(key=lambda one: (one.line, one.column, one.finding.id))
-    rows = operations(module, text)
-    return FileReport(found, rows, lines, len(hits) - len(kept))
+    return FileReport(found, operations(module, text), lines, len(ignored))
 
 
 def _may_concern(source: bytes) -> bool:
@@ -114,8 +115,8 @@ def _may_concern(source: bytes) -> bool:
     return _WRITTEN.search(source) is not None and _DONE.search(source) is not None
 
 
-def _is_ignored(hit: Hit, comments: list[Comment]) -> bool:
-    return is_ignored(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
+def _covering(hit: Hit, comments: list[Comment]) -> list[Comment]:
+    return covering(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
 
 
 def _of_hit(path: str, hit: Hit, text: Text) -> Located:
@@ -130,8 +131,25 @@ def _is_bad(comment: Comment) -> bool:
 def _bad_comment(path: str, comment: Comment) -> Located:
     strange = ", ".join(sorted(comment.ids - RULES.keys()))
     evidence = f"there is no rule {strange}" if strange else "it names no rule in brackets"
+    return _of_comment(path, "TQ902", comment, evidence)
+
+
+def _unused(
+    path: str, comments: list[Comment], rules: Collection[str], used: set[tuple[Comment, str]]
+) -> list[Located]:
+    """Comments with rules that were looked for and hid nothing."""
+    found: list[Located] = []
+    for comment in comments if "TQ903" in rules else []:
+        idle = sorted(id for id in comment.ids if id in RULES and id in rules and (comment, id) not in used)
+        if idle and "TQ903" not in comment.ids and not _is_bad(comment):
+            verb = "find" if len(idle) > 1 else "finds"
+            found.append(_of_comment(path, "TQ903", comment, f"{', '.join(idle)} {verb} nothing here"))
+    return found
+
+
+def _of_comment(path: str, rule: str, comment: Comment, evidence: str) -> Located:
     region = Region(comment.line, comment.column, comment.line, comment.column + len(comment.text))
-    return _located(path, RULES["TQ902"], comment.text, evidence, region)
+    return _located(path, RULES[rule], comment.text, evidence, region)
 
 
 def _located(path: str, rule: Rule, subject: str, evidence: str, region: Region) -> Located:

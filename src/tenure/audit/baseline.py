@@ -13,10 +13,9 @@ from tenure.audit.leases import (
     written,
 )
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import SAFE_DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import POPS, SAFE_DELETERS, Kind, QueueCall, queue_calls
 from tenure.audit.region import Text
 from tenure.audit.report import Operation
-from tenure.audit.tree import last_name
 
 
 def operations(module: Module, text: Text) -> list[Operation]:
@@ -58,7 +57,7 @@ def _recommendation(module: Module, call: QueueCall, service: str | None) -> str
         case Kind.DELETE if call.vendor == "redis":
             return "after the work"
         case Kind.DELETE:
-            return "as it is" if last_name(call.node) in SAFE_DELETERS else "delete_message_with_retry"
+            return "as it is" if call.verb in SAFE_DELETERS else "delete_message_with_retry"
         case Kind.EXTEND if call.vendor == "redis":
             return "check the owner first: XCLAIM takes from anybody"
         case Kind.EXTEND if call.timeout is not None and module.seconds(call.timeout) == 0:
@@ -69,6 +68,8 @@ def _recommendation(module: Module, call: QueueCall, service: str | None) -> str
 
 
 def _lease(module: Module, call: QueueCall, service: str | None) -> str:
+    if call.verb in POPS:
+        return "a stream: what is popped is gone"
     if call.vendor == "redis":
         return "a lease: streams have none of their own"
     if has_heartbeat(module):

@@ -81,6 +81,24 @@ _ALL = (
         "Read `Failed` and try those again, or delete by delete_message_with_retry.",
     ),
     Rule(
+        "TQ206",
+        "failed-work-deleted",
+        _CRITICAL,
+        "An error of the work is only logged, and the message deleted",
+        "The message is gone and its work was not done. A line in a log brings neither back.",
+        "Delete it in the `try`, behind the work, or in its `else`; let a failed message come back, or put it with the "
+        "dead letters first.",
+    ),
+    Rule(
+        "TQ207",
+        "popped",
+        _CRITICAL,
+        "The message is popped off a list, and gone before the work",
+        "A crash, an exception or a deploy between the pop and the end of the work loses the message.",
+        "Use a stream: read it by xreadgroup and say xack after the work. Or move it to a list of the worker's own by "
+        "blmove, and lrem it after the work.",
+    ),
+    Rule(
         "TQ301",
         "update-without-timeout",
         _CRITICAL,
@@ -130,6 +148,14 @@ _ALL = (
         "A comment ignores no rule that there is",
         "It hides nothing, and whoever wrote it believes that it does.",
         "Write the rule's id in brackets, as in the list of rules.",
+    ),
+    Rule(
+        "TQ903",
+        "unused-ignore",
+        _INFO,
+        "A comment ignores a rule that finds nothing there",
+        "It outlived the mistake, or stands beside it: it would hide the next one.",
+        "Take it away, or move it to a line of the call.",
     ),
 )
 

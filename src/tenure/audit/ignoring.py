@@ -1,7 +1,7 @@
 """Comments that ignore a rule: `# tenure: ignore[TQ101]`, or several ids with commas between them.
 
 They count on any line of what the finding is about, or alone on the line above it. One that names no rule hides nothing
-and is itself reported (TQ902).
+and is itself reported (TQ902), and so is one whose rule finds nothing there (TQ903).
 """
 
 import io
@@ -42,9 +42,10 @@ def ignoring_comments(source: bytes) -> list[Comment]:
     return found
 
 
-def is_ignored(rule: str, first: int, last: int, comments: list[Comment]) -> bool:
-    """Whether a comment covers a finding on these lines."""
-    return any(
-        rule in comment.ids and (first <= comment.line <= last or (comment.is_alone and comment.line == first - 1))
+def covering(rule: str, first: int, last: int, comments: list[Comment]) -> list[Comment]:
+    """The comments that ignore a finding on these lines; empty: it is told."""
+    return [
+        comment
         for comment in comments
-    )
+        if rule in comment.ids and (first <= comment.line <= last or (comment.is_alone and comment.line == first - 1))
+    ]

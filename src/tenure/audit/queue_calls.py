@@ -6,12 +6,14 @@ Next: `trace.py`, and the rules.
 """
 
 import ast
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from tenure.audit.clients import Client, Shape, client_of
 from tenure.audit.module import Module
+from tenure.audit.running import Called, called
 from tenure.audit.tree import dotted, last_name
 
 
@@ -30,7 +32,11 @@ class QueueCall(NamedTuple):
     kind: Kind
     #: sqs, azure or redis.
     vendor: str
+    #: Where it happens: the call itself, or the one that runs it in a thread.
     node: ast.Call
+    #: What is called, and with what by its place.
+    func: ast.expr
+    args: Sequence[ast.expr]
     #: The words with their values, those of a `**dict` too.
     words: dict[str, ast.expr]
     #: There may be words that cannot be seen from here.
@@ -40,7 +46,12 @@ class QueueCall(NamedTuple):
     @property
     def name(self) -> str:
         """As it is written, without its arguments."""
-        return dotted(self.node.func) or f"….{last_name(self.node)}"
+        return dotted(self.func) or f"….{self.verb}"
+
+    @property
+    def verb(self) -> str:
+        """The last part of its name."""
+        return self.func.attr if isinstance(self.func, ast.Attribute) else getattr(self.func, "id", "")
 
     def word(self, *names: str) -> ast.expr | None:
         """The value of the first of these words that is given and is not None."""
@@ -76,7 +87,11 @@ _AZURE = {
     "update_message": Kind.EXTEND,
     "send_message": Kind.SEND,
 }
+#: They take a message off a list, and nobody else has it.
+POPS = {"blpop", "brpop"}
 _REDIS = {
+    "blpop": Kind.RECEIVE,
+    "brpop": Kind.RECEIVE,
     "xreadgroup": Kind.RECEIVE,
     "xautoclaim": Kind.RECEIVE,
     "xclaim": Kind.EXTEND,
@@ -108,22 +123,27 @@ def queue_calls(module: Module) -> tuple[QueueCall, ...]:
 
 
 def _read(module: Module, call: ast.Call) -> QueueCall | None:
-    name = last_name(call)
-    if name in DELETERS or _is_wrapped_receive(call, name):
-        words, is_open = _words(module, call)
-        kind = Kind.DELETE if name in DELETERS else Kind.RECEIVE
-        return QueueCall(kind, _vendor_here(module), call, words, is_open, None)
-    if not isinstance(call.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
+    run = called(module, call)
+    name = run.name
+    if name in DELETERS or _is_wrapped_receive(run):
+        return _made(module, run, Kind.DELETE if name in DELETERS else Kind.RECEIVE, _vendor_here(module))
+    if not isinstance(run.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
         return None
-    words, is_open = _words(module, call)
-    if name == "xreadgroup":
-        words |= dict(zip(_XREADGROUP, call.args, strict=False))
-    client = client_of(module, call.func.value) or _queue_by(name, words)
-    vendor = client.vendor if client is not None else _vendor_by(module, call.func, words, is_open=is_open)
+    words, is_open = _words(module, run.keywords)
+    client = client_of(module, run.func.value) or _queue_by(name, words)
+    vendor = client.vendor if client is not None else _vendor_by(module, run.func, words, is_open=is_open)
     table = _table(vendor, client)
     if vendor is None or name not in table:
         return None
-    return QueueCall(table[name], vendor, call, words, is_open, client)
+    found = _made(module, run, table[name], vendor, client)
+    if name == "xreadgroup":
+        found.words.update(zip(_XREADGROUP, run.args, strict=False))
+    return found
+
+
+def _made(module: Module, run: Called, kind: Kind, vendor: str, client: Client | None = None) -> QueueCall:
+    words, is_open = _words(module, run.keywords)
+    return QueueCall(kind, vendor, run.node, run.func, run.args, words, is_open, client)
 
 
 def _table(vendor: str | None, client: Client | None) -> dict[str, Kind]:
@@ -145,7 +165,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
         return None
     if name in _SQS and _SQS_WORDS & words.keys():
         return "sqs"
-    if name in _REDIS and (name in ("xreadgroup", "xautoclaim", "xack", "xclaim") or "redis" in before):
+    if name in _REDIS and (name in POPS or name in ("xreadgroup", "xautoclaim", "xack", "xclaim") or "redis" in before):
         return "redis"
     if name in _AZURE and _AZURE_WORDS & words.keys():
         return "azure"
@@ -155,11 +175,12 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
     return "azure" if name in _AZURE and speaks and module.imports_any("azure.storage.queue") else None
 
 
-def _is_wrapped_receive(call: ast.Call, name: str) -> bool:
+def _is_wrapped_receive(run: Called) -> bool:
     """A function around a receive that takes the timeout: `receive_queue_messages(client, visibility_timeout=30)`."""
+    name = run.name
     if name in _AZURE or not name.lstrip("_").startswith(("receive", "dequeue", "get_messages", "poll")):
         return False
-    return any(one.arg == "visibility_timeout" for one in call.keywords)
+    return any(one.arg == "visibility_timeout" for one in run.keywords)
 
 
 def _vendor_here(module: Module) -> str:
@@ -168,24 +189,22 @@ def _vendor_here(module: Module) -> str:
 
 def _of_message(module: Module, call: ast.Call) -> QueueCall | None:
     """`message.delete()` and `message.change_visibility(...)` of boto3's resources."""
-    name = last_name(call)
-    if name not in ("delete", "change_visibility") or not isinstance(call.func, ast.Attribute):
+    run = called(module, call)
+    if run.name not in ("delete", "change_visibility") or not isinstance(run.func, ast.Attribute):
         return None
-    words, is_open = _words(module, call)
-    if name == "change_visibility":
-        return QueueCall(Kind.EXTEND, "sqs", call, words, is_open, None) if "VisibilityTimeout" in words else None
-    before = dotted(call.func.value) or ""
+    if run.name == "change_visibility":
+        found = _made(module, run, Kind.EXTEND, "sqs")
+        return found if "VisibilityTimeout" in found.words else None
+    before = dotted(run.func.value) or ""
     is_message = "message" in before or before in ("m", "msg", "self.msg")
-    return (
-        QueueCall(Kind.DELETE, "sqs", call, {}, is_open, None) if is_message and not call.args and not words else None
-    )
+    return _made(module, run, Kind.DELETE, "sqs") if is_message and not run.args and not run.keywords else None
 
 
-def _words(module: Module, call: ast.Call) -> tuple[dict[str, ast.expr], bool]:
+def _words(module: Module, keywords: Sequence[ast.keyword]) -> tuple[dict[str, ast.expr], bool]:
     """The keyword arguments; a `**name` is followed to the dict that it is, if that is sure."""
     words: dict[str, ast.expr] = {}
     is_open = False
-    for one in call.keywords:
+    for one in keywords:
         if one.arg is not None:
             words[one.arg] = one.value
             continue

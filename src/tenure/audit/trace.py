@@ -274,9 +274,9 @@ def _about(call: QueueCall) -> list[ast.AST]:
     """The part of a delete that says which message."""
     if call.vendor == "sqs" and call.words:
         return [call.words[word] for word in ("ReceiptHandle", "Entries", "message") if word in call.words]
-    if isinstance(call.node.func, ast.Attribute) and not call.node.args and not call.words:
-        return [call.node.func.value]  # message.delete()
-    args = call.node.args[1:] if last_name(call.node) in DELETERS else call.node.args  # the first is the client
+    if isinstance(call.func, ast.Attribute) and not call.args and not call.words:
+        return [call.func.value]  # message.delete()
+    args = call.args[1:] if call.verb in DELETERS else call.args  # the first is the client
     return [*args, *(value for word, value in call.words.items() if "url" not in word.lower())]
 
 

@@ -34,7 +34,7 @@ def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str
 
 
 @click.command(short_help="Read source code for mistakes with queues; nothing is run.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True))
+@click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(exists=True))
 @click.option(
     "--format", "shape", type=click.Choice(["table", "json", "sarif"]), default="table", show_default=True,
     help="What to print.",
@@ -67,6 +67,8 @@ def audit(
     A line is left alone with the comment "# tenure: ignore[TQ101]". Exits with 1 if there is a finding at or above
     --fail-on, else with 0.
     """
+    if not paths:
+        raise click.UsageError("which code? Name files or folders: tenure audit src")
     wanted = [rule for rule in select or RULES if rule not in ignore]
     report = _watched(paths, wanted, exclude)
     shape = "json" if as_json else shape

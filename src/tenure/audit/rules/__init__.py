@@ -3,7 +3,8 @@
 from tenure.audit.rule import Check
 from tenure.audit.rules.blocking import blocking_calls
 from tenure.audit.rules.deduplicating import rewritten_logs
-from tenure.audit.rules.deleting import never_deleted, too_early, unread_batches
+from tenure.audit.rules.deleting import never_deleted, popped, too_early, unread_batches
+from tenure.audit.rules.forgiving import forgiven_errors
 from tenure.audit.rules.leasing import batches, hard_coded, without_timeout
 from tenure.audit.rules.polling import short_polls
 from tenure.audit.rules.swallowing import swallowed_errors
@@ -17,6 +18,8 @@ CHECKS: tuple[Check, ...] = (
     too_early,
     swallowed_errors,
     unread_batches,
+    forgiven_errors,
+    popped,
     updates_without_timeout,
     rewritten_logs,
     blocking_calls,

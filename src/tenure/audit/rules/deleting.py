@@ -1,4 +1,4 @@
-"""TQ201, TQ202, TQ203, TQ205: whether, when and how what is received is deleted."""
+"""TQ201, TQ202, TQ203, TQ205, TQ207: whether, when and how what is received is deleted."""
 
 import ast
 import itertools
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.queue_calls import POPS, Kind, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.audit.tree import last_name
@@ -18,7 +18,7 @@ _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
 def never_deleted(module: Module) -> Iterator[Hit]:
     """TQ201: only where everything that could delete is in this file."""
-    if any(_may_delete(call) for call in module.calls):
+    if any(call.kind is Kind.DELETE for call in queue_calls(module)) or any(map(_may_delete, module.calls)):
         return
     for trace in traces(module):
         work = trace.of(What.WORK)
@@ -27,7 +27,7 @@ def never_deleted(module: Module) -> Iterator[Hit]:
         for step in trace.of(What.RECEIVE):
             call = step.call
             is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
-            if call is not None and not is_peek and call.word("noack") is None:
+            if call is not None and not is_peek and call.verb not in POPS and call.word("noack") is None:
                 verb = "acknowledges" if call.vendor == "redis" else "deletes"
                 where = f"worked on in line {work[0].node.lineno}"
                 yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
@@ -86,12 +86,23 @@ def _leaves(statement: ast.AST, part: str) -> bool:
     return bool(body) and isinstance(body[-1], ast.Continue | ast.Return | ast.Break | ast.Raise)
 
 
+def popped(module: Module) -> Iterator[Hit]:
+    """TQ207."""
+    for trace in traces(module):
+        work = trace.of(What.WORK)
+        for step in trace.of(What.RECEIVE):
+            is_in_loop = any(isinstance(statement, ast.While) for statement, _ in step.around)
+            if step.call is not None and step.call.verb in POPS and is_in_loop and work:
+                text = f"{step.call.name} takes it away, and it is worked on in line {work[0].node.lineno}"
+                yield Hit("TQ207", step.node, text)
+
+
 def unread_batches(module: Module) -> Iterator[Hit]:
     """TQ205."""
     for call in queue_calls(module):
         if call.kind is not Kind.DELETE or call.vendor != "sqs":
             continue
-        if last_name(call.node) not in ("delete_message_batch", "delete_messages"):
+        if call.verb not in ("delete_message_batch", "delete_messages"):
             continue
         outer = next(one for one in module.around(call.node) if not isinstance(one, ast.Await))
         if isinstance(outer, ast.Expr):

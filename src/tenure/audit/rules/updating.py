@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from tenure.audit.module import Module
 from tenure.audit.queue_calls import queue_calls
 from tenure.audit.rule import Hit
-from tenure.audit.tree import last_name
 
 
 def updates_without_timeout(module: Module) -> Iterator[Hit]:
     """TQ301."""
     for call in queue_calls(module):
-        is_update = call.vendor == "azure" and last_name(call.node) == "update_message"
+        is_update = call.vendor == "azure" and call.verb == "update_message"
         if is_update and call.timeout is None and not call.is_open:
             yield Hit("TQ301", call.node, f"{call.name} sends a visibility timeout of 0, for it says none")

@@ -10,6 +10,7 @@ from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
 from tenure.message import MessageState
 from tenure.record import Progress
+from tenure.timing.why import amount
 from tenure.verdict import Reason
 
 #: Without --full: so many lines of each traceback's end.
@@ -52,6 +53,13 @@ def _other(step: Step) -> str:
     return ", ".join(parts + [f"{name} {value}" for name, value in step.data.items()])
 
 
+def _sized(step: Step) -> str:
+    """How large its handler found the work to be."""
+    size, seconds = step.data.get("file_size_bytes"), step.data.get("estimated_processing_seconds")
+    usual = f"; such runs take about {exact(seconds)}" if isinstance(seconds, int | float) else ""
+    return f"{amount(size) if isinstance(size, int | float) else 'of an unknown size'}{usual}, said {_holder(step)}"
+
+
 _TRIGGERS = {"scheduler": "a sweep", "liveness": "whoever found its worker gone", "cli": "tenure sweep"}
 
 _SENTENCES: dict[str, Callable[[Step], str]] = {
@@ -67,6 +75,7 @@ _SENTENCES: dict[str, Callable[[Step], str]] = {
     "cancelled": _cancelled,
     "duplicate": lambda step: f"known as done: {_holder(step)} only deleted it",
     "lease_lost": lambda step: f"{_holder(step)} noticed, and settled nothing",
+    "file_size_detected": _sized,
     "ticked": lambda step: f"stands for another tick of schedule {step.act}",
 }
 
@@ -109,7 +118,8 @@ def now(found: Found, wall: float) -> str:
             return f"due in {spoken(record.due_in)}{stopped}"
         case MessageState.LEASED:
             left = "" if record.deadline_in is None else f", lease {_lease(record.deadline_in)}"
-            usual = "" if found.usual_seconds is None else f"; runs usually take {exact(found.usual_seconds)}"
+            sized = "" if found.size is None else f" of size {amount(found.size)}"
+            usual = "" if found.usual_seconds is None else f"; runs{sized} usually take {exact(found.usual_seconds)}"
             who = record.owner or "an unknown worker"
             return f"attempt {record.attempt} on {who}{left}{usual}{_far(record.progress)}"
         case MessageState.DEAD:

@@ -23,5 +23,6 @@ def document(found: Found) -> dict[str, object]:
         shown["body"] = None if found.message is None else found.message.body
     shown["life"] = found.steps
     shown["paused"] = found.pause
+    shown["size"] = found.size
     shown["usual_seconds"] = found.usual_seconds
     return shown

@@ -1,16 +1,19 @@
 """Everything that is known about one message, from wherever it is known."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.show.life import Step, life
 from tenure.errors import BodyUndecodable, MessageNotFound
+from tenure.event import Event, EventKind
 from tenure.message import Message, MessageState
 from tenure.notice import Pause
 from tenure.record import Record
-from tenure.sample import Ended
-from tenure.timing.learned import Learned
+from tenure.survey import samples_of
+from tenure.timing.forecast import forecasts
 
 #: The clocks of a sender and of the store may differ by this much.
 _SKEW_SECONDS = 60.0
@@ -26,7 +29,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     message: Message | None = None
     #: Why it cannot be read; empty where it can.
     unreadable: str = ""
-    #: Of one that runs: seconds that half of the runs of its task stay within. None: none was measured.
+    #: How large its work is, as its handler or its task says. None: it has no size, or that is not known from a URL.
+    size: float | None = None
+    #: Of one that runs: seconds that half of the runs of its task and size stay within. None: none was measured.
     usual_seconds: float | None = None
     #: Set: nothing of its queue is leased for now.
     pause: Pause | None = None
@@ -48,26 +53,40 @@ async def fetch(app: Tenure, id: str) -> Found:
     stored = await app.state.journal.about(record.id, since=since, limit=_MOST_EVENTS)
     notices = await app.state.board.read()
     message, unreadable = _read(record.envelope)
-    usual = await _usual(app, record) if record.state is MessageState.LEASED else None
+    events = [one.event for one in stored]
+    said = _said(events)
+    size = _sized(app, message) if said is None else said
+    usual = await _usual(app, record, size) if record.state is MessageState.LEASED else None
     return Found(
         record=record,
-        steps=life(record, [one.event for one in stored]),
+        steps=life(record, events),
         message=message,
         unreadable=unreadable,
+        size=size,
         usual_seconds=usual,
         pause=next((pause for pause in notices.paused if pause.queue == record.queue), None),
     )
 
 
-async def _usual(app: Tenure, record: Record) -> float | None:
-    """What such a run usually takes, by those that were measured last."""
+def _said(events: Sequence[Event]) -> float | None:
+    """As its handler said last, by `ctx.set_size`."""
+    said = [one.data.get("file_size_bytes") for one in events if one.kind is EventKind.FILE_SIZE_DETECTED]
+    return next((float(one) for one in reversed(said) if isinstance(one, int | float)), None)
+
+
+def _sized(app: Tenure, message: Message | None) -> float | None:
+    """By the task's own `size=`, where the app is known and the payload is here."""
+    task = None if message is None else app.tasks.get(message.task)
+    if message is None or message.ticket is not None or task is None or task.sizer is None:
+        return None
+    return task.sizer.size_of(message.body)
+
+
+async def _usual(app: Tenure, record: Record, size: float | None) -> float | None:
+    """What such a run usually takes, by those that were measured last, on the kind of machine with most of them."""
     if record.task is None:
         return None
-    learned = Learned()
-    for one in await app.state.journal.samples(record.queue, record.task):
-        sample = one.sample
-        learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
-    return learned.predict()
+    return forecasts(await samples_of(app.state.journal, record.queue, record.task), size=size)[0].typical_seconds
 
 
 def _read(raw: bytes | None) -> tuple[Message | None, str]:

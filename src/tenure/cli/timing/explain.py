@@ -9,10 +9,12 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.duration import exact, spoken
-from tenure.cli.naming import full_name, known_queues
+from tenure.cli.naming import check_known, full_name, known_queues, near
 from tenure.cli.output import console, plural, say_json
+from tenure.cli.size import SIZE
 from tenure.cli.target import find, json_option, run, split
 from tenure.cli.timing.looking import as_learned, beats_of, first_beat_of, forecast_of, prior_of, standing_of
+from tenure.errors import UnknownTask
 from tenure.sample import Ended, Sample
 from tenure.survey import samples_of
 from tenure.task import Task
@@ -43,6 +45,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     hardware: dict[str, int]
     #: Samples that say how large the work was.
     sized: int
+    #: Whether its messages have sizes, by its samples or by the task.
+    has_sizes: bool
     #: Wall times of the oldest and the newest sample.
     first_at: float | None
     last_at: float | None
@@ -54,7 +58,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command(short_help="Show why a task's lease is as long as it is.")
 @click.argument("words", nargs=-1, metavar="[TARGET] TASK")
-@click.option("--size", type=click.FloatRange(0), help="For work of this size, in what the task counts (bytes).")
+@click.option("--size", type=SIZE, help="For work of this size, as 2GiB, or a number of what the task counts.")
 @click.option("--queue", "-q", help="On this queue only.")
 @json_option
 def explain(words: tuple[str, ...], size: float | None, queue: str | None, *, as_json: bool) -> None:
@@ -85,6 +89,7 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
     task = app.tasks.get(name)
     if queue is not None:
         queues = [full_name(app, queue)]
+        await check_known(app, queues)
     else:
         own = [] if task is None else [task.queue]
         queues = [*own, *sorted(await known_queues(app) - set(own))[:_MOST_QUEUES]]
@@ -92,9 +97,11 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
     wanted = [one for one in queues if samples[one]]
     if task is not None and task.queue in queues and task.queue not in wanted:
         wanted.insert(0, task.queue)
-    if not wanted and app.tasks:
-        app.find(name)  # raises, with a guess at what was meant
-    return [_explained(app, task, name, one, samples.get(one, []), size) for one in wanted or [""]]
+    if not wanted and app.tasks and task is None:
+        hint = near(name, app.tasks) or f"; there are: {', '.join(sorted(app.tasks))}"
+        raise UnknownTask(f"no task named {name!r} is registered with this app{hint}")
+    places = wanted or (queues if queue is not None else [""])
+    return [_explained(app, task, name, one, samples.get(one, []), size) for one in places]
 
 
 def _explained(
@@ -109,7 +116,8 @@ def _explained(
     return Explained(
         task=name, queue=queue, standing=standing, profile=_named(prior_of(task, name)), size=size, durations=durations,
         hardware=dict(Counter(one.hardware for one in samples).most_common()),
-        sized=sum(one.size is not None for one in samples),
+        sized=(sized := sum(one.size is not None for one in samples)),
+        has_sizes=sized > 0 or (task is not None and task.sizer is not None),
         first_at=min(moments, default=None), last_at=max(moments, default=None),
         forecasts=tuple(found), first_beat_seconds=first_beat_of(standing, longest),
         beats_at_q99=beats_of(standing, longest),
@@ -144,7 +152,7 @@ def tell(out: "Console", one: Explained) -> None:
 
 def sentences(one: Explained) -> list[str]:
     """What is known, in the order in which people ask."""
-    return [*_policy(one.standing), *_samples(one), *_decides(one)]
+    return [*_policy(one.standing), *_samples(one), *_decides(one), *_sizes(one)]
 
 
 def _policy(standing: Standing | None) -> list[str]:
@@ -191,6 +199,15 @@ def _decides(one: Explained) -> list[str]:
     is_fixed = one.standing is not None and not one.standing.is_renewed
     told.append(f"{'by these numbers the lease is' if is_fixed else 'without a heartbeat the lease would be'} {lease}")
     return [f"So: {'; '.join(told)}."]
+
+
+def _sizes(one: Explained) -> list[str]:
+    """Without a size the numbers are those of no message in particular."""
+    if one.size is not None or not one.has_sizes:
+        return []
+    is_learned = one.standing is not None and one.standing.is_learned
+    follows = "Each message gets a lease for its size" if is_learned else "Its work has sizes"
+    return [f"{follows}; --size 1GB shows the numbers for one."]
 
 
 def _steps(steps: Sequence[Step]) -> "Table":

@@ -11,7 +11,7 @@ def once(url):
     # A tool for one machine: nobody else receives. tenure: ignore in words is no comment of ours.
     answer = sqs.receive_message(QueueUrl=url, VisibilityTimeout=60)  # tenure: ignore[TQ101]
     message = answer["Messages"][0]
-    # tenure: ignore[TQ203, TQ204]
+    # tenure: ignore[TQ203]
     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     run(message["Body"])
 

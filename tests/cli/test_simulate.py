@@ -150,6 +150,28 @@ def test_bad_input_is_one_line_and_exit_code_2(tenure: Run, words: tuple[str, ..
     assert result.stdout == "" or "--svg" in words
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--durations", "lognorm:45:0.6"), "did you mean lognormal?"),
+        (("--durations", "fixed:abc"), "'abc' is no span of time: 30, 30s, 5m or 2h"),
+        (("--durations", "lognormal:45:wide"), "'wide' is no number"),
+        (("--policy", "fixed:ninety"), "written as 30, 30s, 5m or 2h"),
+        (("--svg", "nowhere/plot.svg"), "there is no folder nowhere; nothing was simulated"),
+    ],
+)
+def test_what_is_wrong_and_what_to_write_instead_is_said(tenure: Run, words: tuple[str, ...], said: str) -> None:
+    result = tenure(*SMALL, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_spans_have_units_and_a_policy_stands_in_the_table_once(tenure: Run) -> None:
+    policies = ("--policy", "fixed:90s", "--policy", "fixed:90", "--policy", "fixed:1.5m")
+    document = answer(tenure(*SMALL, "--durations", "fixed:1m", *policies, "--json"))
+    assert [one["policy"] for one in document["results"]] == ["fixed:90"]
+
+
 def test_ctrl_c_ends_it_with_what_is_known() -> None:
     press = """
 import os, signal, sys

@@ -1,12 +1,10 @@
 """Durations, as people write them ("30", "30s", "5m", "2h") and as they read them ("12 s", "Overdue 3 s")."""
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
-_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+from tenure.timing.span import EXAMPLES, seconds_in
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -30,10 +28,9 @@ class Duration(_Parameter):
         """Seconds, from a number with or without a unit."""
         if isinstance(value, int | float):
             return float(value)
-        found = _PATTERN.fullmatch(str(value).strip())
-        if found is None or found[2].lower() not in _UNITS:
-            self.fail(f"{value!r} is not a duration; write 30, 30s, 5m or 2h", param, ctx)
-        seconds = float(found[1]) * _UNITS[found[2].lower()]
+        seconds = seconds_in(str(value))
+        if seconds is None:
+            self.fail(f"{value!r} is not a duration; write {EXAMPLES}", param, ctx)
         if seconds < self._least:
             self.fail(f"{value!r} is too short; at least {spoken(self._least)}", param, ctx)
         return seconds

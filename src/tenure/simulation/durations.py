@@ -13,6 +13,7 @@ into a `Scenario` by the command.
 """
 
 import csv
+import difflib
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ import msgspec
 from tenure.errors import BadArgument
 from tenure.simulation.scenario import Work
 from tenure.timing.profile import PROFILES, SIZE_ESTIMATES, Profile
+from tenure.timing.span import EXAMPLES, seconds_in
 
 #: No run takes less; a message that takes no time at all shows nothing.
 LEAST_SECONDS = 0.001
@@ -45,7 +47,9 @@ def _distribution(text: str) -> Draw:
     name, *words = text.strip().split(":")
     known = _KNOWN.get(name)
     if known is None:
-        msg = f"{text!r} is no distribution; there are {', '.join(_KNOWN)}; nothing was simulated"
+        near = difflib.get_close_matches(name, _KNOWN, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        msg = f"{text!r} is no distribution{hint}; there are {', '.join(_KNOWN)}; nothing was simulated"
         raise BadArgument(msg)
     shape, make = known
     least, most = shape.count(":") - shape.count("[:"), shape.count(":")
@@ -59,8 +63,22 @@ def _distribution(text: str) -> Draw:
         raise BadArgument(msg) from error
 
 
-def _number(word: str, *, least: float = LEAST_SECONDS, most: float = MOST_SECONDS) -> float:
-    value = float(word)
+def _seconds(word: str) -> float:
+    seconds = seconds_in(word)
+    if seconds is None:
+        msg = f"{word!r} is no span of time: {EXAMPLES}"
+        raise ValueError(msg)
+    return _between(seconds, word, LEAST_SECONDS, MOST_SECONDS)
+
+
+def _number(word: str, *, most: float) -> float:
+    if not _is_number(word):
+        msg = f"{word!r} is no number"
+        raise ValueError(msg)
+    return _between(float(word), word, 0.0, most)
+
+
+def _between(value: float, word: str, least: float, most: float) -> float:
     if not least <= value <= most:
         msg = f"{word} is not between {least:g} and {most:g}"
         raise ValueError(msg)
@@ -72,27 +90,27 @@ def _work(seconds: float, size: int | None = None) -> Work:
 
 
 def _fixed(seconds: str) -> Draw:
-    work = _work(_number(seconds))
+    work = _work(_seconds(seconds))
     return lambda _: work
 
 
 def _uniform(low: str, high: str) -> Draw:
-    least, most = _number(low), _number(high)
+    least, most = _seconds(low), _seconds(high)
     return lambda chance: _work(chance.uniform(least, most))
 
 
 def _exponential(mean: str) -> Draw:
-    rate = 1.0 / _number(mean)
+    rate = 1.0 / _seconds(mean)
     return lambda chance: _work(chance.expovariate(rate))
 
 
 def _lognormal(median: str, sigma: str) -> Draw:
-    mu, spread = math.log(_number(median)), _number(sigma, least=0.0, most=5.0)
+    mu, spread = math.log(_seconds(median)), _number(sigma, most=5.0)
     return lambda chance: _work(chance.lognormvariate(mu, spread))
 
 
 def _bimodal(short: str, long: str, part: str = "0.1") -> Draw:
-    first, second, share = math.log(_number(short)), math.log(_number(long)), _number(part, least=0.0, most=1.0)
+    first, second, share = math.log(_seconds(short)), math.log(_seconds(long)), _number(part, most=1.0)
     return lambda chance: _work(chance.lognormvariate(second if chance.random() < share else first, _SPREAD))
 
 
@@ -114,7 +132,7 @@ def _of_profile(profile: Profile, part: float) -> float:
 
 
 def _sizes(sigma: str = "0.15") -> Draw:
-    spread = _number(sigma, least=0.0, most=5.0)
+    spread = _number(sigma, most=5.0)
 
     def draw(chance: random.Random) -> Work:
         row = chance.choice(SIZE_ESTIMATES)
@@ -165,7 +183,7 @@ def _row(cells: Sequence[str]) -> Work:
     if not _is_number(cells[0]):
         msg = f"{cells[0]!r} is no number of seconds"
         raise ValueError(msg)
-    seconds = _number(cells[0])
+    seconds = _between(float(cells[0]), cells[0], LEAST_SECONDS, MOST_SECONDS)
     if len(cells) == 1 or not cells[1]:
         return Work(seconds)
     if not _is_number(cells[1]) or not 0 <= float(cells[1]) < math.inf:

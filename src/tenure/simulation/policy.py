@@ -11,12 +11,12 @@
 Read by `running.py`.
 """
 
-import math
 from enum import StrEnum
 
 import msgspec
 
 from tenure.errors import BadArgument
+from tenure.timing.span import EXAMPLES, seconds_in
 
 
 class Kind(StrEnum):
@@ -72,12 +72,11 @@ def policy_of(text: str) -> SimulatedPolicy:
 
 
 def _seconds(number: str, text: str) -> float:
-    try:
-        seconds = float(number)
-    except ValueError:
-        seconds = math.nan
-    if not 1.0 <= seconds <= MOST_SECONDS:
-        msg = f"{text!r}: a lease lasts from 1 to {MOST_SECONDS:g} seconds; nothing was simulated"
+    seconds = seconds_in(number)
+    if seconds is None or not 1.0 <= seconds <= MOST_SECONDS:
+        msg = (
+            f"{text!r}: a lease lasts from 1 to {MOST_SECONDS:g} seconds, written as {EXAMPLES}; nothing was simulated"
+        )
         raise BadArgument(msg)
     return seconds
 

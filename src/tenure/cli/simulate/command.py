@@ -105,6 +105,9 @@ def simulate(  # noqa: PLR0913 - each is an option
     Ctrl-C ends it with what is known by then.
     """
     pricing = pricing_of(price_list)
+    if plot is not None and not plot.absolute().parent.is_dir():
+        msg = f"the plot cannot be written: there is no folder {plot.parent}; nothing was simulated"
+        raise BadArgument(msg)
     columns = _columns(policies, scalings)
     source = sources.found(sources.Asked(target, task, queue, csv, durations, messages, seed))
     scenario = Scenario(
@@ -134,10 +137,11 @@ def _profile_of(durations: str | None) -> str | None:
 
 
 def _columns(policies: tuple[str, ...], scalings: tuple[str, ...]) -> list[tuple[SimulatedPolicy, Scaling | None]]:
+    """Each once, in the order asked for."""
     if not scalings:
-        return [(policy, None) for policy in (map(policy_of, policies) if policies else USUAL)]
-    rules = [scaling_of(text) for text in scalings]
-    return [(policy_of(text), rule) for text in policies or (_SCALED_POLICY,) for rule in rules]
+        return [(policy, None) for policy in dict.fromkeys(map(policy_of, policies)) or USUAL]
+    rules = dict.fromkeys(map(scaling_of, scalings))
+    return [(policy, rule) for policy in dict.fromkeys(map(policy_of, policies or (_SCALED_POLICY,))) for rule in rules]
 
 
 def _run(scenario: Scenario, columns: list[tuple[SimulatedPolicy, Scaling | None]]) -> list[Result]:

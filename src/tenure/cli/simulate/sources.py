@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.naming import full_name
+from tenure.cli.naming import full_name, near
 from tenure.cli.output import plural
 from tenure.cli.target import find, run
 from tenure.errors import BadArgument
@@ -97,7 +97,8 @@ def _recorded(asked: Asked, target: str) -> Source:
         Work(max(LEAST_SECONDS, sample.seconds), sample.size) for sample in samples if sample.ended is Ended.COMPLETED
     ]
     if not works:
-        msg = f"no completed run of {task!r} on queue {queue!r} was recorded{_of(app)}; nothing was simulated"
+        hint = near(task, app.tasks.keys() - {task})
+        msg = f"no completed run of {task!r} on queue {queue!r} was recorded{_of(app)}; nothing was simulated{hint}"
         raise BadArgument(msg)
     told = f"{plural(len(works), 'recorded run')} of {task}"
     return Source(replayed(works, asked.messages, asked.seed), told, tuple(samples))

@@ -117,12 +117,12 @@ def _figures(found: Measures) -> list[str]:
 
 
 def bytes_told(size: float) -> str:
-    """A size in the unit that fits."""
-    for unit in ("B", "KB", "MB"):
+    """A size in the unit that fits: Ki, Mi and Gi are 1024 each of the one before."""
+    for unit in ("B", "Ki", "Mi"):
         if size < 1000:  # noqa: PLR2004 - three digits
             return f"{size:.3g} {unit}"
         size /= _KIB
-    return f"{size:.3g} GB"
+    return f"{size:.3g} Gi"
 
 
 #: Of these only the number is told.

@@ -198,12 +198,18 @@ class Heartbeat:
             self._on_overheld(held.delivery)
 
     def _end_lapsed(self) -> None:
-        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's."""
+        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's.
+
+        What is done by then and waits to be settled is renewed from here on: else it would be run again.
+        """
         now = self._clock.monotonic()
         with self._lock:
-            over = [(h, h.take_wish()) for h in self._held.values() if h.lapses <= now]
-            for held, _ in over:
+            ended = [h for h in self._held.values() if h.lapses <= now]
+            for held in ended:
                 held.lapses = float("inf")
+                if held.delivery.verdict is not None:
+                    held.is_renewed, held.due = True, now
+            over = [(h, h.take_wish()) for h in ended if h.delivery.verdict is None]
         if over:
             self._lose(over)
 

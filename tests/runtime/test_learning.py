@@ -14,12 +14,13 @@ from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.learning import LEAST_SECONDS, MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
+from tenure.runtime.learning import MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
 from tenure.runtime.sampling import hardware_class
 from tenure.sample import Ended, Sample
 from tenure.task import Task
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Actor, Stage
+from tenure.timing.learned import LEAST_SECONDS
 from tenure.timing.profile import Profile, SizeEstimate, SizeTable
 
 LEASE = 30.0
@@ -411,7 +412,7 @@ async def test_a_size_may_be_a_function_of_the_handler_s_arguments(harness: Harn
     assert work.sizer.size_of(b'{"lines": 7}') is None, "what the handler cannot take has no size"
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{"])
+@pytest.mark.parametrize("body", [b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{", b'{"n": 1e308}', b'{"n": 1e19}'])
 async def test_what_is_no_size_is_none(harness: Harness, body: bytes) -> None:
     stage = Stage(harness)
 
@@ -488,14 +489,14 @@ async def test_what_is_no_size_is_refused(harness: Harness) -> None:
 
         @stage.task
         async def work(ctx: Context) -> None:
-            for wrong in (-1, "many", None, float("inf"), float("nan"), True):
+            for wrong in (-1, "many", None, float("inf"), float("nan"), True, 1e308, 10**400):
                 with pytest.raises(BadArgument) as error:
                     await ctx.set_size(wrong)  # type: ignore[arg-type]
                 refused.append(str(error.value))
 
         await stage.start()
         await stage.ended(await stage.submit(work.bind()))
-        assert len(refused) == 6
+        assert len(refused) == 8
 
 
 async def test_an_outage_while_the_size_is_told_costs_the_touch_and_not_the_run(harness: Harness) -> None:

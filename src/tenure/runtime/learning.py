@@ -39,8 +39,6 @@ READ_SECONDS = 30.0
 OWN_RUNS = 20
 #: So many pairs of queue and task are remembered. Beyond, the first known is forgotten, and read again if it runs.
 MOST_KNOWN = 500
-#: However short the work: in less than this, a hiccup of the machine would cost a lease.
-LEAST_SECONDS = 5.0
 #: So many times as long for each time that the lease of a message ended unseen.
 LOST_FACTOR = 4.0
 #: Samples of our own that have not come back from the journal, of one task.
@@ -86,8 +84,7 @@ class Learning:
         self._clock = clock
         self._is_on = is_on
         self._default = lease_seconds
-        least = max(LEAST_SECONDS, traits.min_lease_seconds)
-        self._bounds = Bounds(min(least, traits.max_lease_seconds), traits.max_lease_seconds)
+        self._bounds = Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds)
         self._hardware = hardware_class()
         self._known: dict[tuple[str, str], _Known] = {}
         #: What 99 of 100 runs stay within, where that is long enough to matter.

@@ -36,6 +36,8 @@ KILLED_FACTOR = 2.0
 #: What a lease may be off before it is changed, and how it falls in a minute.
 HYSTERESIS = 0.1
 FALL_A_MINUTE = 0.9
+#: However short the work: in less than this, a hiccup of the machine would cost a lease.
+LEAST_SECONDS = 5.0
 #: Of the longest run of all: what takes longer than this hangs.
 HOLD_FACTOR = 3.0
 
@@ -74,10 +76,15 @@ class Choice:
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """What the broker lends: at least, and at most."""
+    """The shortest and the longest lease that is asked for."""
 
     least: float = 1.0
     most: float = 43_200.0
+
+    @classmethod
+    def lent(cls, least: float, most: float) -> "Bounds":
+        """By a broker that lends for at least and at most so long: all of that, but for what is too short for work."""
+        return cls(min(max(LEAST_SECONDS, least), most), most)
 
     def within(self, seconds: float) -> float:
         """The nearest that is allowed."""

@@ -79,7 +79,7 @@ def forecast_of(
     traits = app.broker.traits
     return forecasts(
         samples, prior=prior_of(task, name), default=app.settings.lease_seconds, size=size,
-        bounds=Bounds(max(1.0, traits.min_lease_seconds), traits.max_lease_seconds),
+        bounds=Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds),
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def checked(size: object) -> float | None:
     """A size as somebody gave it; raises `BadArgument` for what is none. None: not known."""
     if size is None:
         return None
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size:
+    if isinstance(size, bool) or not isinstance(size, int | float) or not size >= 0:
         msg = f"size={size!r} is not a number of at least 0; nothing was changed"
         raise BadArgument(msg)
     if size >= LARGEST:

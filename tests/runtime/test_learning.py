@@ -412,7 +412,13 @@ async def test_a_size_may_be_a_function_of_the_handler_s_arguments(harness: Harn
     assert work.sizer.size_of(b'{"lines": 7}') is None, "what the handler cannot take has no size"
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{", b'{"n": 1e308}', b'{"n": 1e19}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{", b'{"n": 1e308}',
+        b'{"n": 1e19}',
+    ],
+)  # fmt: skip
 async def test_what_is_no_size_is_none(harness: Harness, body: bytes) -> None:
     stage = Stage(harness)
 

@@ -7,7 +7,7 @@ Credentials come as they do for the adapter; run nothing else beside them, for t
 must be allowed to make, list and remove queues and tables; on Azure containers, too.
 
 A run takes a quarter of an hour, nearly all of it waiting for leases to end; `-n 8` shares that out. It makes about
-10 000 requests on either service, a cent or two at list price, and keeps nothing. An advance of more than
+8 000 requests on either service, a cent or two at list price, and keeps nothing. An advance of more than
 `MOST_SECONDS` is not waited for: such tests do not apply here. Without the variables, both files are skipped.
 
 Everything that is made has a name that begins with `tlive` (`names.py`), and is removed at the end of its test, the

@@ -9,9 +9,9 @@ SQS, AZURE = "TENURE_LIVE_SQS", "TENURE_LIVE_AZURE"
 #: Why a file of the live suites is skipped. These skips, and no others, are allowed where a skip fails the run.
 REASONS = {
     SQS: f"live: set {SQS} to a URL such as sqs://eu-west-1 to run these on an account of yours, at your cost"
-    " (15 minutes, 10 000 requests, a cent or two)",
+    " (15 minutes, 8 000 requests, a cent or two)",
     AZURE: f"live: set {AZURE} to a URL such as azure://account to run these on an account of yours, at your cost"
-    " (15 minutes, 10 000 requests, a cent or two)",
+    " (15 minutes, 8 000 requests, a cent or two)",
 }
 
 

@@ -17,10 +17,10 @@ from tests.live.names import new_name
 from tests.live.sweeping import remove_queue
 
 from tenure.adapters import aws, azure
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import Change
 from tenure.adapters.aws.link import Link
 from tenure.adapters.aws.options import ATTRIBUTES
-from tenure.adapters.aws.queues import Spot
 from tenure.adapters.aws.roster import MEMBER
 from tenure.adapters.azure.clients import Clients
 from tenure.adapters.azure.timeline import Timeline

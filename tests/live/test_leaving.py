@@ -39,7 +39,7 @@ async def test_that_fails(harness):
     await harness.put(queue="print")
     await (await harness.second()).depth(["print"])
     lease = await harness.leased(harness.stranger(), queue="large")
-    await harness.complete(lease, b'"' + b"x" * 800_000 + b'"')  # on Azure, in a container
+    await harness.complete(lease, b'"' + b"x" * {large} + b'"')  # on Azure, in a container
     assert False, "on purpose"
 """
 
@@ -79,9 +79,8 @@ def test_what_a_killed_run_left_goes_with_a_later_one_but_nothing_else(variable:
 
 def test_a_test_that_fails_leaves_nothing_but_the_table_of_the_run(variable: str, tmp_path: Path) -> None:
     file = tmp_path / "test_failing.py"
-    file.write_text(
-        _FAILS.format(variable=variable, harness={SQS: "LiveSqsHarness", AZURE: "LiveAzureHarness"}[variable])
-    )
+    harness, large = {SQS: ("LiveSqsHarness", 300_000), AZURE: ("LiveAzureHarness", 800_000)}[variable]
+    file.write_text(_FAILS.format(variable=variable, harness=harness, large=large))
     words = (str(file), "-c", "pyproject.toml", "--rootdir", ".")
     ended, said = run(*words, **{variable: account(variable)})  # by another name: nobody sweeps after it
     assert ended == pytest.ExitCode.TESTS_FAILED, said

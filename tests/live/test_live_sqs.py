@@ -11,7 +11,8 @@ from tests.live.suites import SUITES
 
 from tenure.testing.conformance import pytest_classes
 
-pytestmark = pytest.mark.real_time
+#: aiohttp would rather have a file than the largest message that SQS takes; here a warning is an error.
+pytestmark = [pytest.mark.real_time, pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")]
 
 
 @pytest.fixture

@@ -400,6 +400,24 @@ async def test_a_size_in_the_payload_makes_the_lease_as_long_as_that_size_needs(
         assert (newest.size, round(newest.seconds)) == (1_000_000_000, 1000)
 
 
+async def test_small_work_is_not_held_for_as_long_as_large(harness: Harness) -> None:
+    async with Stage(harness) as stage:
+        for size in (1, 50):
+            await taught(harness, 10.0 * size, size=size)
+
+        @stage.task(heartbeat=False, size="size")
+        async def work(ctx: Context, size: int) -> float:
+            await asyncio.sleep(5)
+            return ctx.deadline - harness.clock.monotonic()
+
+        ids = {size: await stage.submit(work.bind(size)) for size in (1, 10, 50)}
+        await stage.start()
+        left = {size: float((await stage.ended(id)).result or 0) for size, id in ids.items()}
+        assert left[1] == pytest.approx(LEASE - 5, abs=1.5), "as it was lent"
+        assert left[10] == pytest.approx(175 - 5, rel=0.2)
+        assert left[50] == pytest.approx(875 - 5, rel=0.2)
+
+
 async def test_a_size_may_be_a_function_of_the_handler_s_arguments(harness: Harness) -> None:
     stage = Stage(harness)
 

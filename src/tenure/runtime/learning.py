@@ -6,8 +6,10 @@ ran here. Runs on other kinds of machines are believed only while there are too 
 
 With the heartbeat on, the lease stays what it is: learned is when the first beat is due, and when the run will be over.
 With it off (`heartbeat=False`), the lease is learned, unless the task or the message says how long. A broker that can,
-lends for that long; one that cannot, or a size that makes it longer, costs one touch on arrival. A message whose lease
-has ended unseen before gets four times as much each time: else what takes longer than 99 of 100 would never be done.
+lends for that long; one that cannot costs one touch on arrival. So does a task with a size: it is lent for the usual
+lease, and longer by its size as soon as that is read, so that small work is not held for as long as large. A message
+whose lease has ended unseen before gets four times as much each time: else what takes longer than 99 of 100 would never
+be done.
 
 Everything here runs in the worker's loop. Asked by `intake.py`, `link.py` and `heartbeat.py`'s first beat.
 """
@@ -104,6 +106,8 @@ class Learning:
         """The leases to ask for that differ from the usual one. The same object while nothing has changed."""
         for name, task in self._unrenewed.items():
             seconds = self._of(task.queue, task).best.choose().seconds
+            if task.sizer is not None:  # how long is told by its size, which nobody has read yet
+                seconds = min(seconds, self._bounds.within(self._default))
             if self._by_task.get(name) != seconds:
                 self._by_task = {**self._by_task, name: seconds}
         return self._by_task

@@ -31,7 +31,7 @@ NEVER = 1e9
 
 
 class Home:
-    """What a task needs of its app, where nothing is ever sent by one."""
+    """What a task needs of its app, where nothing is ever sent by one, and nobody asks."""
 
     middleware = ()
 
@@ -39,17 +39,21 @@ class Home:
         """There is none."""
         return contextlib.nullcontext()
 
-    def handle(self, id: str, read: object = None) -> NoReturn:
-        """Nobody asks."""
-        raise NotImplementedError
+    def handle(self, id: str, read: object = None) -> NoReturn:  # noqa: ARG002 - of the contract
+        """Not here."""
+        raise _nobody_sends()
 
-    async def submit_call(self, call: Call[Any], options: Options) -> NoReturn:
-        """Nobody sends."""
-        raise NotImplementedError
+    async def submit_call(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
+        """Not here."""
+        raise _nobody_sends()
 
-    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
-        """Nobody sends."""
-        raise NotImplementedError
+    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
+        """Not here."""
+        raise _nobody_sends()
+
+
+def _nobody_sends() -> RuntimeError:
+    return RuntimeError("a simulated task sends nothing: the scenario does")
 
 
 class Boot:

@@ -21,9 +21,10 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.aws import faults, lots, returning, wire
+from tenure.adapters.aws.copy import Copy, Receipt, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import RUNNING, UNSENT, Claim, Entry
-from tenure.adapters.aws.queues import BATCH, MAX_HIDE, Copy, Receipt, Spot
+from tenure.adapters.aws.queues import BATCH, MAX_HIDE
 from tenure.adapters.aws.receipt import receipt_of
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import MAX_LEASE, MIN_LEASE, SLACK

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from tenure.adapters.aws import faults, lots, shelf
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import ENTRY, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
-from tenure.adapters.aws.queues import Spot
 from tenure.adapters.aws.store import Store
 from tenure.broker import Browsed, Depth
 from tenure.errors import ConfigurationError

@@ -11,6 +11,7 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.aws import naming, shelf, wire
+from tenure.adapters.aws.copy import Parcel, Receipt, Spot
 from tenure.adapters.aws.desk import (
     CLAIM,
     ENTRY,
@@ -21,7 +22,6 @@ from tenure.adapters.aws.desk import (
     entry_place,
 )
 from tenure.adapters.aws.entry import DONE, RUNNING, Claim, Entry
-from tenure.adapters.aws.queues import Parcel, Receipt, Spot
 from tenure.adapters.aws.receipt import receipt_in
 from tenure.adapters.aws.sending import group_of
 from tenure.adapters.aws.store import Store

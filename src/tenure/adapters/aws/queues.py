@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.aws import faults, naming, policy, wire
+from tenure.adapters.aws.copy import Copy, Parcel, Receipt, Spot
 from tenure.adapters.aws.link import POLL_SECONDS, Link
 from tenure.adapters.aws.wire import Attribute
 from tenure.answer import AnswerKind
@@ -37,55 +38,6 @@ _ILLEGAL = re.compile("[\ufffe\uffff]")
 _AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.1)
 #: What was said in the log of this process: each of its stores would find the same.
 _TOLD: set[Finding] = set()
-
-
-class Spot(msgspec.Struct, frozen=True):
-    """One physical queue."""
-
-    queue: str
-    level: int
-
-
-class Parcel(msgspec.Struct, frozen=True):
-    """A copy of a message to be put into its queue."""
-
-    spot: Spot
-    id: str
-    body: str
-    delay: int = 0
-    group: str = ""
-    dedup: str = ""
-    #: What stands beside the body (`wire.py`).
-    head: str = ""
-    attributes: dict[str, Attribute] = {}
-
-
-class Copy(msgspec.Struct, frozen=True):
-    """A copy that was received: it stays hidden until its visibility ends."""
-
-    spot: Spot
-    #: The logical id. None: it does not say.
-    id: str | None
-    sqs_id: str
-    receipt: str
-    body: str
-    group: str | None
-    receives: int
-    #: Monotonic, and not later than the service's: until then nobody else is given it.
-    hidden_until: float
-    #: What stands beside the body: ours (`wire.py`), and other people's.
-    head: str = ""
-    attributes: dict[str, Attribute] = {}
-    #: Wall time, by the service.
-    sent_at: float | None = None
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """A right to speak about a copy, and for how long it is to be hidden."""
-
-    spot: Spot
-    receipt: str
-    seconds: float = 0.0
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -360,6 +312,3 @@ def _by_size(numbers: list[int], parcels: Sequence[Parcel]) -> list[list[int]]:
         batches[-1].append(number)
         size += length
     return batches
-
-
-__all__ = ["BATCH", "MAX_DELAY", "MAX_HIDE", "Copy", "Known", "Parcel", "Queues", "Receipt", "Spot"]

@@ -1,7 +1,7 @@
 """A receipt as a lease carries it: the level of the physical queue, and SQS's own handle."""
 
+from tenure.adapters.aws.copy import Receipt, Spot
 from tenure.adapters.aws.entry import Entry
-from tenure.adapters.aws.queues import Receipt, Spot
 from tenure.lease import Lease
 
 

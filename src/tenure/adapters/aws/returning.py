@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.aws import lots, shelf
+from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
-from tenure.adapters.aws.queues import Receipt
 from tenure.adapters.aws.receipt import receipt_from, receipt_in
 from tenure.adapters.aws.roster import Member
 from tenure.adapters.aws.store import Store

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from tenure.adapters.aws import naming, uniqueness, wire
+from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.lending import describe
 from tenure.adapters.aws.options import ATTRIBUTES
-from tenure.adapters.aws.queues import MAX_DELAY, Parcel, Spot
+from tenure.adapters.aws.queues import MAX_DELAY
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing

@@ -13,8 +13,9 @@ import logging
 import math
 from collections.abc import Sequence
 
+from tenure.adapters.aws.copy import Copy, Receipt, Spot
 from tenure.adapters.aws.link import POLL_SECONDS
-from tenure.adapters.aws.queues import BATCH, Copy, Queues, Receipt, Spot
+from tenure.adapters.aws.queues import BATCH, Queues
 from tenure.clock import Clock, SystemClock
 from tenure.errors import BrokerUnavailable, TenureError
 

@@ -7,11 +7,7 @@ process holds is remembered with its version, so that the usual path reads nothi
 
 import asyncio
 import math
-import threading
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -22,10 +18,9 @@ from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark_letter, read_letter, read_life
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
-from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.rows import OF_TABLE, Change, Group, Row, Rows
+from tenure.adapters.azure.shared import Shared
 from tenure.adapters.azure.table_rows import TableRows
-from tenure.adapters.azure.timeline import Timeline
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
 from tenure.errors import StoreMissing
@@ -38,99 +33,11 @@ MakeTable = Callable[[Any], GroupTable]
 
 #: What belongs to no message: who is there, what is paused, whose turn it is.
 COMMON = "common"
-#: So many messages that were returned to a queue; of a queue that nobody here serves nobody takes them away.
-_RETURNED = 1_000
 #: The first pause between two looks at an empty queue.
 FIRST_PAUSE = 0.05
 _SECOND, _HAIR = 1.0, 1e-6
 #: So many calls about single messages are under way at once.
 _AT_ONCE = 24
-
-
-class Shared:
-    """What all stores of one process over one account have in common, on whatever loop they run."""
-
-    def __init__(self, clock: Clock) -> None:
-        """Nothing is known yet."""
-        self.timeline = Timeline(clock)
-        self._lives: Remembered[Kept] = Remembered()
-        #: What was claimed by us, by the row's key (`ledger.py`).
-        self.claims: Remembered[Any] = Remembered()
-        self._lock = threading.Lock()
-        self._last = 0
-        #: The messages that a word is being said about, and what is done when it is.
-        self._spoken_of: dict[str, Future[None]] = {}
-        #: What was returned to a queue by us, oldest first: it is lent again before the backlog.
-        self.returned: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_RETURNED))
-        #: On the account's time line: until then nobody need look for the dead.
-        self.no_dead_until = 0.0
-        #: How often something came into a queue by us.
-        self.stirs = 0
-        #: What the account let us do before, by its name.
-        self.worked: set[str] = set()
-        #: Queues that answered before.
-        self.served: set[str] = set()
-        self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
-
-    def remember(self, kept: Kept) -> None:
-        """The latest that is known of a life."""
-        self._lives.remember(kept.life.id, kept)
-
-    def recall(self, id: str) -> Kept | None:
-        """What is remembered of a life; perhaps no longer true."""
-        return self._lives.recall(id)
-
-    def forget(self, id: str) -> None:
-        """Read it again next time."""
-        self._lives.forget(id)
-
-    def next_number(self) -> int:
-        """Rises strictly here, and with the account's time: for fences and places."""
-        with self._lock:
-            self._last = max(self._last + 1, round(self.timeline.now() * 1e6))
-            return self._last
-
-    @asynccontextmanager
-    async def alone(self, ids: Iterable[str]) -> AsyncIterator[None]:
-        """One word about a message at a time: a touch and a settlement would kill each other's receipt."""
-        mine: Future[None] = Future()
-        wanted = set(ids)
-        while True:
-            with self._lock:
-                others = {self._spoken_of[id] for id in wanted & self._spoken_of.keys()}
-                if not others:
-                    self._spoken_of.update(dict.fromkeys(wanted, mine))
-                    break
-            for other in others:
-                await asyncio.shield(asyncio.wrap_future(other))
-        try:
-            yield
-        finally:
-            with self._lock:
-                for id in wanted:
-                    del self._spoken_of[id]
-            mine.set_result(None)
-
-    def add_waiter(self, event: asyncio.Event, queues: Iterable[str]) -> Any:
-        """Set `event` when one of `queues` stirs; what to hand to `drop_waiter`."""
-        waiter = (asyncio.get_running_loop(), event, frozenset(queues))
-        with self._lock:
-            self._waiters.add(waiter)
-        return waiter
-
-    def drop_waiter(self, waiter: Any) -> None:
-        """It no longer waits."""
-        with self._lock:
-            self._waiters.discard(waiter)
-
-    def stir(self, queue: str) -> None:
-        """Something came into `queue`: whoever waits for it in this process need not wait for the next look."""
-        with self._lock:
-            self.stirs += 1
-            waiters = [one for one in self._waiters if queue in one[2]]
-        for loop, event, _ in waiters:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
 
 
 class Store:

@@ -267,6 +267,71 @@ async def test_a_broker_that_lends_alike_costs_one_touch_on_arrival(alike: Harne
         assert touches(actor) == 1
 
 
+@pytest.mark.parametrize("trouble", ["away", "reply lost"])
+async def test_a_touch_on_arrival_that_fails_is_tried_again_within_what_was_lent(alike: Harness, trouble: str) -> None:
+    """It was lent for 30 s and needs 525: the next try must not wait for as long as the longer lease would allow."""
+    await taught(alike, 300.0)
+    began: list[float] = []
+    async with Stage(alike) as stage:
+
+        @stage.task(heartbeat=False)
+        async def work() -> None:
+            began.append(alike.clock.monotonic())
+            await asyncio.sleep(300)
+
+        actor = await stage.start()
+        if trouble == "away":
+            actor.wire.away("broker.touch", "ledger.renew")
+        else:
+            actor.wire.lose_replies("broker.touch", 3)
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(25)
+        actor.wire.back()
+        assert (await stage.ended(id)).counters.lost == 0
+        assert len(began) == 1
+
+
+async def test_a_size_is_touched_for_on_arrival_however_often_that_fails_at_first(harness: Harness) -> None:
+    began: list[float] = []
+    async with Stage(harness) as stage:
+
+        @stage.task(heartbeat=False, size="n", profile=SizeTable((SizeEstimate(100, 300, 500),)))
+        async def work(n: int) -> None:
+            began.append(harness.clock.monotonic())
+            await asyncio.sleep(3 * n)
+
+        actor = await stage.start()
+        actor.wire.away("broker.touch")
+        id = await stage.submit(work.bind(100))
+        await asyncio.sleep(25)
+        actor.wire.back()
+        assert (await stage.ended(id)).counters.lost == 0
+        assert len(began) == 1
+
+
+async def test_where_it_is_claimed_the_claim_is_the_lease_whether_the_broker_can_be_reached_or_not(
+    alike: Harness,
+) -> None:
+    """It was claimed for 525 s: that nobody could tell the broker so ends no run."""
+    await taught(alike, 300.0)
+    began: list[float] = []
+    async with Stage(alike) as stage:
+
+        @stage.task(heartbeat=False)
+        async def work() -> None:
+            began.append(alike.clock.monotonic())
+            await asyncio.sleep(300)
+
+        actor = await stage.start()
+        actor.wire.away("broker.touch")
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(250)
+        actor.wire.back()
+        record = await stage.ended(id)
+        assert len(began) == 1
+        assert record.result == b"null"
+
+
 async def test_a_handler_that_outlives_its_lease_loses_it_and_settles_nothing(harness: Harness) -> None:
     ended: list[str] = []
     async with Stage(harness) as stage:

@@ -87,6 +87,33 @@ async def test_its_own_runs_count_at_once_and_once(harness: Harness) -> None:
     assert not known.mine
 
 
+async def test_own_runs_that_are_alike_count_once_each(harness: Harness) -> None:
+    """Of one batch and of the same length: nothing but their number tells them apart."""
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    runs = [sample(4.0, 7.0)] * 40
+    for one in runs:
+        learning.observe(one)
+    await harness.state.journal.sample(runs)
+    await learning.open()
+    known = learning._of(QUEUE, task)
+    assert known.here.count == 40
+    assert not known.mine
+
+
+async def test_an_app_of_very_many_tasks_forgets_none_of_them(harness: Harness) -> None:
+    stage = Stage(harness)
+
+    async def work() -> None: ...
+
+    tasks = {f"work{n}": stage.task(name=f"work{n}", heartbeat=False)(work) for n in range(MOST_KNOWN + 100)}
+    learning = Learning(harness.state.journal, tasks, harness.traits, harness.clock, lease_seconds=LEASE)
+    for _ in range(200):
+        learning.observe(sample(100.0, task="work0"))
+    assert learning.seconds_by_task()["work0"] == pytest.approx(175.0, rel=0.01)
+    assert learning.seconds_by_task()["work0"] == pytest.approx(175.0, rel=0.01), "it was pushed out by the others"
+
+
 async def test_what_others_learn_later_is_read_while_the_task_runs_here(harness: Harness) -> None:
     async with Stage(harness) as stage:
 

@@ -240,8 +240,8 @@ class Learned:
     def _stand(self, key: int | None, before: _Standing | None) -> _Standing:
         """The lease for a size, looked at anew."""
         wanted, why = self._wanted(None if key is None else math.exp((key + 1) / _SIZES_A_LOG))
-        level, at = wanted, self._evidence.at
-        if before is not None and wanted < before.level * (1.0 + HYSTERESIS):
+        level, at, most = wanted, self._evidence.at, self._bounds.most
+        if before is not None and wanted < min(most, before.level * (1.0 + HYSTERESIS)):
             level = before.level
             if wanted < before.level * (1.0 - HYSTERESIS):
                 level = max(wanted, level * FALL_A_MINUTE ** (max(0.0, at - before.at) / 60.0))
@@ -250,7 +250,8 @@ class Learned:
         seconds = self._bounds.within(float(math.ceil(level - _DUST)))
         if level != wanted:
             why = msgspec.structs.replace(why, wanted=wanted)
-        standing = self._standing[key] = _Standing(level, seconds, at, self._edition, why)
+        # Of what is over the bound it falls from there: nobody was ever lent it for longer.
+        standing = self._standing[key] = _Standing(min(level, most), seconds, at, self._edition, why)
         return standing
 
     def _wanted(self, size: float | None) -> tuple[float, Why]:

@@ -171,6 +171,18 @@ async def test_a_journal_that_is_away_is_asked_later(harness: Harness) -> None:
         assert actor.worker._path.learning.choice(QUEUE, work).seconds == pytest.approx(175.0, abs=2)
 
 
+async def test_a_clock_that_is_fast_elsewhere_makes_its_runs_count_no_more_than_ours(harness: Harness) -> None:
+    month = 30 * 86_400.0
+    ahead = [sample(100.0, harness.clock.wall() + month + number) for number in range(200)]
+    await harness.state.journal.sample(ahead)
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    await learning.open()
+    for _ in range(200):
+        learning.observe(sample(1.0, harness.clock.wall()))
+    assert learning._of(QUEUE, task).here.runs > 350
+
+
 async def test_nonsense_in_the_journal_teaches_nothing(harness: Harness) -> None:
     await harness.state.journal.sample([sample(-1.0), sample(5.0, 9e18)])
     task = a_task(harness, heartbeat=False)
@@ -579,6 +591,29 @@ async def test_a_size_that_is_known_after_the_download_touches_at_once(harness: 
         assert event.data == {
             "file_size_bytes": 4294967296, "file_size_mb": 4096, "estimated_processing_seconds": 1860,
         }  # fmt: skip
+
+
+async def test_who_said_how_long_is_not_corrected_by_a_size_and_a_smaller_size_takes_nothing_back(
+    harness: Harness,
+) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task(heartbeat=False, profile="transcoding")
+        async def work(ctx: Context) -> list[float]:
+            ends = [ctx.deadline]
+            for size in (100 * 2**20, 4096 * 2**20, 100 * 2**20):
+                await ctx.set_size(size)
+                ends.append(ctx.deadline)
+            return ends
+
+        actor = await stage.start()
+        record = await stage.ended(await stage.submit(work.bind()))
+        lent, small, large, again = msgspec.json.decode(record.result or b"[]")
+        assert lent < small < large == again
+        assert touches(actor) == 2
+        own = await stage.ended(await stage.submit(work.bind(), lease=60.0))
+        assert len(set(msgspec.json.decode(own.result or b"[]"))) == 1
+        assert touches(actor) == 2
 
 
 async def test_with_the_heartbeat_on_a_size_is_told_and_the_lease_stays_short(harness: Harness) -> None:

@@ -55,8 +55,8 @@ def first_beat(lease_seconds: float, usual_seconds: float | None) -> float:
     """When the first beat is due, in seconds from the lease.
 
     At a third of it, as all others; later, at two thirds, only if 99 of 100 runs (`usual_seconds`) are over by then but
-    not by a third: those would need no beat at all. A run that goes on is renewed all the same, so what is learned can
-    save beats and never cost a lease.
+    not by a third: those would need no beat at all. A run that goes on is renewed all the same. It has a third of the
+    lease for its tries instead of two: only a worker that is cut off for longer, just then, can lose by it.
     """
     usual, latest = lease_seconds / BEATS_PER_LEASE, lease_seconds * LATEST_FIRST_BEAT
     return latest if usual_seconds is not None and usual < usual_seconds <= latest else usual

@@ -2,14 +2,24 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
+import msgspec
 import pytest
+from rich.console import Console
 
 import tenure as package
+from tenure.cli.simulate import telling
 from tenure.sample import Ended, Sample
+from tenure.simulation.durations import drawn
+from tenure.simulation.policy import policy_of
+from tenure.simulation.pricing import pricing_of
+from tenure.simulation.running import simulate
+from tenure.simulation.scenario import Scenario
 
 from .conftest import Run, answer, there
 
@@ -69,6 +79,16 @@ def test_recorded_runs_are_replayed_without_those_that_were_ended(tenure: Run) -
         assert document["results"][0]["measures"]["worked_seconds"] == pytest.approx(60)
 
 
+def test_what_was_recorded_is_known_before_the_first_run(tenure: Run) -> None:
+    samples = [Sample("default-tasks", "resize", 100.0 + n % 20, float(n)) for n in range(60)]
+    there(lambda app: app.state.journal.sample(samples))
+    words = ("--policy", "learned", "--crash-rate", "0", "--delete-failure-rate", "0", "--json")
+    (known,) = answer(tenure("simulate", "jobs:app", "--task", "resize", *words))["results"]
+    (new,) = answer(tenure("simulate", "-n", "60", "--durations", "uniform:100:119", *words))["results"]
+    assert known["measures"]["wasted_seconds"] == 0
+    assert new["measures"]["wasted_seconds"] > 0, "thirty seconds are not enough, and that had to be learned"
+
+
 def test_the_picture_is_written(tenure: Run, folder: Path) -> None:
     result = tenure(*SMALL, "--policy", "heartbeat", "--svg", "plot.svg")
     assert result.exit_code == 0
@@ -82,6 +102,22 @@ def test_rules_for_scaling_are_compared_under_one_policy(tenure: Run) -> None:
     assert result.exit_code == 0
     for word in ("visible:300", "backlog:300", "worker hours", "runs cut by scale-down"):
         assert word in result.stdout
+
+
+def test_in_a_narrow_terminal_columns_stand_below_and_no_figure_is_cut() -> None:
+    scenario = Scenario(works=drawn("sizes", 20, 1), workers=5, slots=1)
+    names = ("fixed:1200", "heartbeat:600", "heartbeat:30", "learned", "lease:600", "heartbeat:30 backlog:1500")
+    one = simulate(scenario, policy_of("heartbeat:600"))
+    results = [msgspec.structs.replace(one, policy=name) for name in names]
+    for width in (80, 120):
+        written = StringIO()
+        out = Console(width=width, file=written, highlight=False)
+        for table in (*telling.tables(results, pricing_of("sqs"), width), telling.sizes(results)):
+            out.print(table)
+        said = written.getvalue()
+        assert "…" not in said.replace("… of them", "")
+        assert all(name in said for name in names[:-1])
+        assert max(map(len, said.splitlines())) <= width
 
 
 @pytest.mark.parametrize(
@@ -133,6 +169,11 @@ sys.exit(main())
         [sys.executable, "-c", press], env=environment, capture_output=True, text=True, check=False, timeout=120
     )
     assert result.returncode == 130, result.stderr
-    assert "heartbeat:30 was interrupted: what follows is of" in result.stdout
+    told = re.search(
+        r"heartbeat:30 was interrupted: what follows is of the (\d+) messages that had begun", result.stdout
+    )
+    assert told is not None, result.stdout
+    assert 100 <= int(told[1]) < 500
+    assert re.search(r"^requests a message +–$", result.stdout, re.MULTILINE)
     assert "learned" not in result.stdout
     assert "Traceback" not in result.stderr

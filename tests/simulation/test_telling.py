@@ -3,9 +3,11 @@
 import re
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 
 from tenure.simulation.bars import WIDTH, bar, bars
+from tenure.simulation.chart import Scale
 from tenure.simulation.crew import scaling_of
 from tenure.simulation.durations import drawn
 from tenure.simulation.measure import MEASURES, measures_for, share, span
@@ -17,6 +19,7 @@ from tenure.simulation.scenario import Scenario
 from tenure.simulation.svg import svg
 
 PRICING = pricing_of("sqs")
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,10 @@ def test_none_is_a_dash_and_a_little_is_not_nothing() -> None:
 
 def test_dollars_are_requests_and_writes_at_their_prices(results: list[Result]) -> None:
     for result in results:
-        expected = result.requests_a_message * 0.40 + result.writes_a_message * 0.625
+        requests, writes = result.requests_a_message, result.writes_a_message
+        assert requests is not None
+        assert writes is not None
+        expected = requests * 0.40 + writes * 0.625
         assert PRICING.dollars_a_million(result) == pytest.approx(expected)
     assert results[0].writes_a_message == 0
 
@@ -82,16 +88,36 @@ def test_nothing_in_the_picture_lies_outside_of_it(results: list[Result], scaled
     for shown in (results, scaled):
         root = ET.fromstring(svg(shown, PRICING, "t", "s"))  # noqa: S314 - our own
         width, height = (float(root.attrib[name]) for name in ("width", "height"))
-        for rect in root.iter("{http://www.w3.org/2000/svg}rect"):
+        for rect in root.iter(f"{SVG}rect"):
             if "x" in rect.attrib:
                 assert float(rect.attrib["x"]) + float(rect.attrib["width"]) <= width
-        for text in root.iter("{http://www.w3.org/2000/svg}text"):
-            assert 0 <= float(text.attrib["x"]) < width
+        for text in root.iter(f"{SVG}text"):
+            long = 6.2 * len("".join(text.itertext()))
+            left = float(text.attrib["x"]) - (long if text.get("text-anchor") == "end" else 0.0)
+            assert 0 <= left < left + long <= width
             assert 0 <= float(text.attrib["y"]) <= height
-            assert float(text.attrib["x"]) + 6.2 * len("".join(text.itertext())) <= width + 40
-        for line in root.iter("{http://www.w3.org/2000/svg}polyline"):
+        for line in (*root.iter(f"{SVG}polyline"), *root.iter(f"{SVG}polygon")):
             points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
             assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
+
+
+def test_a_long_description_has_as_many_lines_as_it_needs(results: list[Result]) -> None:
+    words = "; ".join(["10,000 messages of a file"] * 9)
+    texts = ["".join(text.itertext()) for text in ET.fromstring(svg(results, PRICING, "t", words)).iter(f"{SVG}text")]  # noqa: S314 - our own
+    lines = [text for text in texts if " of a" in text or text == "file"]
+    assert len(lines) > 1
+    assert " ".join(lines) == words
+
+
+def test_charts_have_one_scale_and_a_column_without_an_end_is_cut(scaled: list[Result]) -> None:
+    (ended,) = scaled
+    stuck = msgspec.structs.replace(ended, policy="stuck", stuck=True, seconds=9 * ended.seconds)
+    scale = Scale.of([ended, stuck])
+    assert scale.seconds == ended.seconds
+    assert scale == Scale.of(scaled)
+    text = svg([ended, stuck], PRICING, "t", "s")
+    assert f"the first {span(ended.seconds)} of {span(stuck.seconds)}" in text
+    assert text.count("the first") == 1
 
 
 def test_worker_hours_are_told_where_workers_scale(results: list[Result], scaled: list[Result]) -> None:

@@ -37,6 +37,9 @@ class _NoSelector(selectors.SelectSelector):
 class SimulationLoop(asyncio.SelectorEventLoop):
     """Everything happens in one thread, at its virtual moment."""
 
+    #: Until it is made: Ctrl-C can come even here, and there is nothing to close then.
+    _closed = True
+
     def __init__(self, clock: VirtualClock) -> None:
         """Run on `clock`."""
         self._virtual = clock
@@ -56,5 +59,8 @@ class SimulationLoop(asyncio.SelectorEventLoop):
 
 def run_simulated(main: Coroutine[Any, Any, T], clock: VirtualClock) -> T:
     """Run a coroutine to its end. Ctrl-C cancels it."""
-    with asyncio.Runner(loop_factory=lambda: SimulationLoop(clock)) as runner:
-        return runner.run(main)
+    try:
+        with asyncio.Runner(loop_factory=lambda: SimulationLoop(clock)) as runner:
+            return runner.run(main)
+    finally:
+        main.close()  # Ctrl-C came before it began

@@ -20,9 +20,10 @@ class Pricing(msgspec.Struct, frozen=True):
     #: Where the figures come from.
     source: str
 
-    def dollars_a_million(self, result: Result) -> float:
-        """What a million messages would cost under this policy."""
-        return result.requests_a_message * self.requests + result.writes_a_message * self.writes
+    def dollars_a_million(self, result: Result) -> float | None:
+        """What a million messages would cost under this policy. None: it was interrupted."""
+        requests, writes = result.requests_a_message, result.writes_a_message
+        return None if requests is None or writes is None else requests * self.requests + writes * self.writes
 
 
 def _of(request: Price) -> Pricing:

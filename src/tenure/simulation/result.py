@@ -62,7 +62,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """One column of the table."""
 
     policy: str
-    #: False: it was interrupted, and the measures are of what was known by then.
+    #: False: it was interrupted, and the measures are of the messages that had begun by then.
     complete: bool
     #: True: it never came to its end, and nobody waited for it any longer.
     stuck: bool
@@ -91,13 +91,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         is_complete: bool, is_stuck: bool, worker_seconds: float, seen: Sequence[Glance],
     ) -> "Result":  # fmt: skip
         """Read the book."""
+        which = [index for index in range(book.count) if is_complete or book.begun[index]]
         ages = [done - sent for done, sent in zip(book.done_at, book.sent_at, strict=True) if done is not None]
         return cls(
             policy=policy,
             complete=is_complete,
             stuck=is_stuck,
-            measures=_measures(scenario, book, range(book.count)),
-            by_size=_by_size(scenario, book),
+            measures=_measures(scenario, book, which),
+            by_size=_by_size(scenario, book, which),
             crashes=book.crashes,
             drain_seconds=None if book.left else book.ended_at,
             seconds=book.ended_at,
@@ -109,30 +110,35 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def requests_a_message(self) -> float:
+    def requests_a_message(self) -> float | None:
         """Requests to the queue."""
-        return sum(self.calls[name] for name in REQUESTS) / self.measures.messages
+        return self._a_message(*REQUESTS)
 
     @property
-    def polls_a_message(self) -> float:
+    def polls_a_message(self) -> float | None:
         """Of the requests: those that brought nothing, to workers without work."""
-        return self.calls[POLL] / self.measures.messages
+        return self._a_message(POLL)
 
     @property
-    def writes_a_message(self) -> float:
+    def writes_a_message(self) -> float | None:
         """Entries written to the state."""
-        return self.calls[WRITE] / self.measures.messages
+        return self._a_message(WRITE)
+
+    def _a_message(self, *names: str) -> float | None:
+        """None after an interruption: more was sent than begun, and what was begun was not at its end."""
+        return sum(self.calls[name] for name in names) / self.measures.messages if self.complete else None
 
 
 #: More kinds of sizes than these are not told apart.
 MOST_SIZES = 20
 
 
-def _by_size(scenario: Scenario, book: Book) -> dict[int, Measures]:
+def _by_size(scenario: Scenario, book: Book, which: Sequence[int]) -> dict[int, Measures]:
     found: dict[int, list[int]] = {}
-    for index, work in enumerate(scenario.works):
-        if work.size is not None:
-            found.setdefault(work.size, []).append(index)
+    for index in which:
+        size = scenario.works[index].size
+        if size is not None:
+            found.setdefault(size, []).append(index)
     if len(found) > MOST_SIZES:
         return {}
     return {size: _measures(scenario, book, found[size]) for size in sorted(found)}

@@ -16,8 +16,10 @@ import msgspec
 from tenure import assembly
 from tenure.broker import Broker, SweepRequest
 from tenure.message import Message, Outgoing
+from tenure.runtime.sampling import hardware_class
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.sweeper import Sweeper
+from tenure.sample import Sample
 from tenure.simulation.book import Book
 from tenure.simulation.crew import Crew, Glance, Scaler, Scaling
 from tenure.simulation.loop import run_simulated
@@ -67,6 +69,7 @@ class Simulation:
         began = self._clock.now
         book, timer = Book(len(self._scenario.works), began), Timer(self._clock)
         broker, state = self._place(book, timer)
+        await state.journal.sample(self._recorded())
         inner = broker.inner
         sweeper = Sweeper(inner, state.roster, self._clock, lambda _: None, request=_SWEEP)
         on_death = self._prover(state, sweeper)
@@ -110,6 +113,15 @@ class Simulation:
             await cancel([gone, *tasks])
             await crew.end()
         return True
+
+    def _recorded(self) -> list[Sample]:
+        """What was recorded, as if it had been here and the newest of it now."""
+        recorded, hardware = self._scenario.recorded, hardware_class()
+        since = self._clock.wall() - max((sample.at for sample in recorded), default=0.0)
+        return [
+            msgspec.structs.replace(sample, queue=QUEUE, task=TASK, at=since + sample.at, hardware=hardware)
+            for sample in recorded
+        ]
 
     def _prover(self, state: State, sweeper: Sweeper) -> Callable[[str], None]:
         """Who dies is proven dead after a while, where that can be."""

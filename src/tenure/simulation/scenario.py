@@ -9,6 +9,8 @@ import random
 
 import msgspec
 
+from tenure.sample import Sample
+
 _HOUR, _DAY = 3600.0, 86_400.0
 #: A policy under which the work takes so many times as long as it must is stuck.
 _LIMIT_TIMES = 12.0
@@ -51,6 +53,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     idle_first: bool = False
     #: What a policy that learns knows before the first run: the name of a profile or of a size table. None: nothing.
     profile: str | None = None
+    #: Runs that were recorded before: what workers that learn read from the journal when they start.
+    recorded: tuple[Sample, ...] = ()
     seed: int = 1
 
     def crash_of_run(self, index: int, run: int) -> float | None:

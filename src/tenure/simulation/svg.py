@@ -5,32 +5,35 @@ It carries its own style, with colours for a light and a dark page, and needs no
 
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 
-from tenure.simulation.crew import Glance
+from tenure.simulation.chart import HEIGHT, Scale, chart
 from tenure.simulation.measure import Measure, drawn_for
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Result
 
 _PANEL_WIDTH, _COLUMNS = 440, 2
-_LEFT, _TOP, _GAP = 20, 64, 24
+_LEFT, _TOP, _GAP = 20, 28, 24
+_WIDTH = _COLUMNS * _PANEL_WIDTH + _GAP
 _ROW, _HEAD = 26, 30
 _FIGURE_WIDTH = 78
+#: The widest of the usual fonts, at 13 pixels.
 _LETTER = 7.4
-_CHART_HEIGHT = 150
+_LINE = 18
 
 _STYLE = """
   svg { color-scheme: light dark; }
   .page { fill: #ffffff; } .ink { fill: #1f2933; } .faint { fill: #52606d; } .rule { stroke: #cbd2d9; }
   .b0 { fill: #9a6700; } .b1 { fill: #b3372f; } .b2 { fill: #1a7f5a; } .b3 { fill: #2563a8; } .b4 { fill: #7048a8; }
   .b5 { fill: #52606d; }
-  .l0 { stroke: #1a7f5a; } .l1 { stroke: #9a6700; } .line { fill: none; stroke-width: 1.6; }
+  .area { fill-opacity: 0.45; } .line { fill: none; stroke: #1f2933; stroke-width: 1.6; }
   text { font: 13px system-ui, sans-serif; } .title { font-size: 17px; font-weight: 600; }
   .head { font-weight: 600; } .figure { font-variant-numeric: tabular-nums; }
   @media (prefers-color-scheme: dark) {
     .page { fill: #14181d; } .ink { fill: #e4e7eb; } .faint { fill: #9aa5b1; } .rule { stroke: #3e4c59; }
     .b0 { fill: #d9a441; } .b1 { fill: #ef7b72; } .b2 { fill: #4fc295; } .b3 { fill: #6ea8e8; } .b4 { fill: #b394e6; }
     .b5 { fill: #9aa5b1; }
-    .l0 { stroke: #4fc295; } .l1 { stroke: #d9a441; }
+    .line { stroke: #e4e7eb; }
   }
 """
 _COLOURS = 6
@@ -39,29 +42,40 @@ _COLOURS = 6
 def svg(results: Sequence[Result], pricing: Pricing, title: str, subtitle: str) -> str:
     """The whole document."""
     drawn = drawn_for(results, pricing)
+    about = escape(_about(drawn, results, pricing))
+    parts, below = _head(title, subtitle)
     height = _HEAD + _ROW * len(results)
-    rows = -(-len(drawn) // _COLUMNS)
-    below = _TOP + rows * (height + _GAP)
-    parts: list[str] = []
     for place, measure in enumerate(drawn):
         left = _LEFT + place % _COLUMNS * (_PANEL_WIDTH + _GAP)
-        parts += _panel(measure, results, pricing, left, _TOP + place // _COLUMNS * (height + _GAP))
-    for result in results:
+        parts += _panel(measure, results, pricing, left, below + place // _COLUMNS * (height + _GAP))
+    below += -(-len(drawn) // _COLUMNS) * (height + _GAP)
+    scale = Scale.of(results)
+    for place, result in enumerate(results):
         if result.seen:
-            parts += _chart(result, below)
-            below += _CHART_HEIGHT + _HEAD + _GAP
-    width = 2 * _LEFT + _COLUMNS * _PANEL_WIDTH + _GAP
-    about = escape(_about(drawn, results, pricing))
-    box = f'viewBox="0 0 {width} {below}" width="{width}" height="{below}"'
-    head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="title about">',
-        f'<title id="title">{escape(title)}</title><desc id="about">{about}</desc>',
-        f"<style>{_STYLE}</style>",
-        '<rect class="page" width="100%" height="100%"/>',
-        f'<text class="ink title" x="{_LEFT}" y="28">{escape(title)}</text>',
-        f'<text class="faint" x="{_LEFT}" y="48">{escape(subtitle)}</text>',
-    ]
-    return "\n".join([*head, *parts, "</svg>", ""])
+            parts += chart(result, scale, f"b{place % _COLOURS}", _LEFT, below, _WIDTH)
+            below += HEIGHT
+    box = f'viewBox="0 0 {_WIDTH + 2 * _LEFT} {below}" width="{_WIDTH + 2 * _LEFT}" height="{below}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="title about">',
+            f'<title id="title">{escape(title)}</title><desc id="about">{about}</desc>',
+            f"<style>{_STYLE}</style>",
+            '<rect class="page" width="100%" height="100%"/>',
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _head(title: str, subtitle: str) -> tuple[list[str], int]:
+    """The title, what was simulated in as many lines as it needs, and where the rest begins."""
+    parts = [f'<text class="ink title" x="{_LEFT}" y="{_TOP}">{escape(title)}</text>']
+    below = _TOP + 2
+    for line in wrap(subtitle, int(_WIDTH / _LETTER)):
+        below += _LINE
+        parts.append(f'<text class="faint" x="{_LEFT}" y="{below}">{escape(line)}</text>')
+    return parts, below + 16
 
 
 def _about(drawn: Sequence[Measure], results: Sequence[Result], pricing: Pricing) -> str:
@@ -92,33 +106,3 @@ def _panel(measure: Measure, results: Sequence[Result], pricing: Pricing, left: 
     rule = top + _HEAD - 4
     parts.append(f'<path class="rule" d="M{start:.1f} {rule}V{rule + _ROW * len(results)}"/>')
     return parts
-
-
-def _chart(result: Result, top: float) -> list[str]:
-    """Workers and messages over time."""
-    seen = result.seen
-    last = max(seen[-1].at, 1.0)
-    width = 2 * _PANEL_WIDTH + _GAP
-    workers = max(glance.workers for glance in seen) or 1
-    messages = max(glance.ready + glance.leased for glance in seen) or 1
-    base = top + _HEAD + _CHART_HEIGHT - 20
-
-    def line(name: str, height: "list[float]") -> str:
-        points = " ".join(
-            f"{_LEFT + width * glance.at / last:.1f},{base - (_CHART_HEIGHT - 30) * part:.1f}"
-            for glance, part in zip(seen, height, strict=True)
-        )
-        return f'<polyline class="line {name}" points="{points}"/>'
-
-    green, amber = f"green: workers, at most {workers}", f"amber: messages that wait or run, at most {messages:,}"
-    return [
-        f'<text class="ink head" x="{_LEFT}" y="{top + 14}">{escape(result.policy)}</text>',
-        f'<text class="faint" x="{_LEFT + 190}" y="{top + 14}">{green}; {amber}; over {last / 3600:.1f} h</text>',
-        f'<path class="rule" d="M{_LEFT} {base}H{_LEFT + width}"/>',
-        line("l1", [(glance.ready + glance.leased) / messages for glance in seen]),
-        line("l0", _parts(seen, workers)),
-    ]
-
-
-def _parts(seen: Sequence[Glance], most: int) -> list[float]:
-    return [glance.workers / most for glance in seen]

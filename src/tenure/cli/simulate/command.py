@@ -111,9 +111,12 @@ def simulate(  # noqa: PLR0913 - each is an option
         works=source.works, rate=rate, workers=workers, slots=slots, crash_rate=crash_rate[0],
         crashes_an_hour=crash_rate[1], restart_seconds=restart, delete_failure_rate=delete_failure_rate,
         stale_deletes_work=stale_deletes == "work", proof_seconds=proof, grace_seconds=grace,
-        target_age_seconds=target_age, idle_first=idle_first, profile=profile or _profile_of(durations), seed=seed,
+        target_age_seconds=target_age, idle_first=idle_first, profile=profile or _profile_of(durations),
+        recorded=source.recorded, seed=seed,
     )  # fmt: skip
     results = _run(scenario, columns)
+    if not results:  # Ctrl-C before anything began
+        raise click.Abort
     if as_json:
         telling.say_document(results, scenario, pricing, source.told)
     else:
@@ -147,8 +150,9 @@ def _run(scenario: Scenario, columns: list[tuple[SimulatedPolicy, Scaling | None
             result = simulated(scenario, policy, scaling, line.tell)
             # The rule alone says enough where there is one policy.
             name = scaling.name if scaling is not None and len({one for one, _ in columns}) == 1 else result.policy
-            results.append(msgspec.structs.replace(result, policy=name))
-            if not results[-1].complete:
+            if result.measures.messages:
+                results.append(msgspec.structs.replace(result, policy=name))
+            if not result.complete:
                 break
     finally:
         line.clear()

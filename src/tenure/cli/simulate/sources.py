@@ -10,8 +10,8 @@ from tenure.cli.naming import full_name
 from tenure.cli.output import plural
 from tenure.cli.target import find, run
 from tenure.errors import BadArgument
-from tenure.sample import Ended, StoredSample
-from tenure.simulation.durations import BadLine, drawn, read_csv, replayed
+from tenure.sample import Ended, Sample
+from tenure.simulation.durations import LEAST_SECONDS, BadLine, drawn, read_csv, replayed
 from tenure.simulation.scenario import Work
 
 USUAL_DISTRIBUTION = "lognormal:45:0.6"
@@ -26,6 +26,8 @@ class Source(msgspec.Struct, frozen=True):
 
     works: tuple[Work, ...]
     told: str
+    #: What workers would find in the journal.
+    recorded: tuple[Sample, ...] = ()
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -92,19 +94,17 @@ def _recorded(asked: Asked, target: str) -> Source:
     queue = usual if asked.queue is None else full_name(app, asked.queue)
     samples = run(app, lambda app: _samples(app, queue, task))
     works = [
-        Work(max(0.001, stored.sample.seconds), stored.sample.size)
-        for stored in samples
-        if stored.sample.ended is Ended.COMPLETED
+        Work(max(LEAST_SECONDS, sample.seconds), sample.size) for sample in samples if sample.ended is Ended.COMPLETED
     ]
     if not works:
         msg = f"no completed run of {task!r} on queue {queue!r} was recorded{_of(app)}; nothing was simulated"
         raise BadArgument(msg)
     told = f"{plural(len(works), 'recorded run')} of {task}"
-    return Source(replayed(works, asked.messages, asked.seed), told)
+    return Source(replayed(works, asked.messages, asked.seed), told, tuple(samples))
 
 
-async def _samples(app: Tenure, queue: str, task: str) -> list[StoredSample]:
-    return await app.state.journal.samples(queue, task)
+async def _samples(app: Tenure, queue: str, task: str) -> list[Sample]:
+    return [stored.sample for stored in await app.state.journal.samples(queue, task)]
 
 
 def _of(app: Tenure) -> str:

@@ -1,26 +1,31 @@
 """What came of a simulation, for people and for programs."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from tenure.cli.output import console, plain_table, say_json
+from tenure.cli.output import console, plain_table, plural, say_json
 from tenure.simulation.bars import bars
 from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Measures, Result
 from tenure.simulation.scenario import Scenario
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 _KIB = 1024
+#: Between two columns.
+_GAP = 2
 
 
 def heading(scenario: Scenario, told: str) -> str:
     """The scenario in one line."""
     words = [
-        f"{len(scenario.works):,} messages, {told}",
-        f"{scenario.workers} workers × {scenario.slots} slots",
+        f"{plural(len(scenario.works), 'message')}, {told}",
+        f"{plural(scenario.workers, 'worker')} × {plural(scenario.slots, 'slot')}",
         "a backlog" if scenario.rate is None else f"{_rate(scenario.rate)} arrive",
     ]
     if scenario.crashes_an_hour:
@@ -42,27 +47,56 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
     for result in results:
         done, of = result.measures.finished, result.measures.messages
         if not result.complete:
-            out.print(f"{result.policy} was interrupted: what follows is of {done:,} of {of:,} messages.")
+            out.print(
+                f"{result.policy} was interrupted: what follows is of the {of:,} messages that had begun,"
+                f" of {len(scenario.works):,}.", soft_wrap=True,
+            )  # fmt: skip
         elif result.stuck:
             out.print(
-                f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done."
+                f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done.",
+                soft_wrap=True,
             )
-    out.print()
-    names = [result.policy for result in results]
-    rows = plain_table("", *names, right=tuple(names))
-    for measure in measures_for(results):
-        rows.add_row(measure.label, *(measure.tell(measure.value(result, pricing)) for result in results))
-    out.print(rows)
+    for table in tables(results, pricing, out.width):
+        out.print()
+        out.print(table)
     if any(result.by_size for result in results):
         out.print()
-        out.print(_sizes(results))
+        out.print(sizes(results))
     for line in bars(results, pricing):
         out.print(line, markup=False)
 
 
-def _sizes(results: Sequence[Result]) -> Any:
+def tables(results: Sequence[Result], pricing: Pricing, width: int) -> "Iterator[Table]":
+    """One table, if the terminal is wide enough for it; else what does not fit stands below."""
+    measures = measures_for(results)
+    labels = [measure.label for measure in measures]
+    columns = [[measure.tell(measure.value(result, pricing)) for measure in measures] for result in results]
+    left = width - max(map(len, labels))
+    start, used = 0, 0
+    for place, (result, column) in enumerate(zip(results, columns, strict=True)):
+        wide = max(map(len, (result.policy, *column))) + _GAP
+        if start < place and used + wide > left:
+            yield _table(labels, results[start:place], columns[start:place])
+            start, used = place, 0
+        used += wide
+    yield _table(labels, results[start:], columns[start:])
+
+
+def _table(labels: Sequence[str], results: Sequence[Result], columns: Sequence[Sequence[str]]) -> "Table":
+    names = [result.policy for result in results]
+    rows = plain_table("", *names, right=tuple(names))
+    for cells in zip(labels, *columns, strict=True):
+        rows.add_row(*cells)
+    return rows
+
+
+def sizes(results: Sequence[Result]) -> "Table":
+    """The measures that differ by size."""
     figures = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
+    rows.columns[
+        1
+    ].no_wrap = False  # where it is narrow, a policy and its rule stand in two lines, and no figure is cut
     for size in sorted({size for result in results for size in result.by_size}):
         for place, result in enumerate(results):
             if size in result.by_size:
@@ -91,12 +125,21 @@ def bytes_told(size: float) -> str:
     return f"{size:.3g} GB"
 
 
+#: Of these only the number is told.
+_LONG = ("works", "recorded")
+
+
 def say_document(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:
     """One JSON document."""
-    scene = {name: value for name, value in msgspec.structs.asdict(scenario).items() if name != "works"}
+    scene = {name: value for name, value in msgspec.structs.asdict(scenario).items() if name not in _LONG}
     say_json(
         {
-            "scenario": {**scene, "messages": len(scenario.works), "durations": told},
+            "scenario": {
+                **scene,
+                "messages": len(scenario.works),
+                "durations": told,
+                "recorded": len(scenario.recorded),
+            },
             "prices": msgspec.structs.asdict(pricing),
             "results": [_document(result, pricing) for result in results],
         }

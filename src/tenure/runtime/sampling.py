@@ -45,9 +45,10 @@ class _Second:
     gets in is drawn at once (Li's algorithm L), so that to be passed over costs a subtraction.
     """
 
-    __slots__ = ("_weight", "killed", "runs", "skip")
+    __slots__ = ("_chance", "_weight", "killed", "runs", "skip")
 
-    def __init__(self) -> None:
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
         self.runs: list[Sample] = []
         #: Ended from outside; not drawn.
         self.killed: list[Sample] = []
@@ -62,10 +63,10 @@ class _Second:
             if len(self.runs) < SAMPLES_A_TASK:
                 return
         else:
-            self.runs[random.randrange(SAMPLES_A_TASK)] = sample  # noqa: S311 - no secret
-        weight = self._weight * (1.0 - random.random()) ** (1.0 / SAMPLES_A_TASK)  # noqa: S311
+            self.runs[self._chance.randrange(SAMPLES_A_TASK)] = sample
+        weight = self._weight * (1.0 - self._chance.random()) ** (1.0 / SAMPLES_A_TASK)
         self._weight = min(weight, _MOST_WEIGHT)
-        self.skip = int(math.log(1.0 - random.random()) / math.log1p(-self._weight))  # noqa: S311
+        self.skip = int(math.log(1.0 - self._chance.random()) / math.log1p(-self._weight))
 
 
 class Sampler:
@@ -76,6 +77,8 @@ class Sampler:
         self._journal = journal
         self._observe = observe
         self._hardware = hardware_class()
+        #: Of its own, and always the same: what is simulated comes out the same each time.
+        self._chance = random.Random(1)  # noqa: S311 - no secret
         self._seconds: dict[tuple[str, str], _Second] = {}
         self._wake = asyncio.Event()
 
@@ -100,7 +103,7 @@ class Sampler:
         if second is None:
             if len(self._seconds) >= _MOST_TASKS:
                 return
-            second = self._seconds[delivery.queue, task] = _Second()
+            second = self._seconds[delivery.queue, task] = _Second(self._chance)
         ended = Ended.KILLED if is_killed else Ended.COMPLETED
         size = None if delivery.size is None else round(delivery.size)
         sample = Sample(delivery.queue, task, round(seconds, 6), at, ended, size, self._hardware)

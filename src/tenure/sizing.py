@@ -11,7 +11,6 @@ begins, in the worker's event loop: it must not wait. What is known only later i
 """
 
 import logging
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,8 @@ from tenure.signature import Signature
 
 logger = logging.getLogger("tenure.task")
 
+#: What is as large as this can only be a mistake, and no journal could keep it.
+LARGEST = 2**63
 #: As the decorator takes it.
 Size = str | Callable[..., float | None]
 
@@ -74,7 +75,10 @@ def checked(size: object) -> float | None:
     """A size as somebody gave it; raises `BadArgument` for what is none. None: not known."""
     if size is None:
         return None
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size < math.inf:
+    if isinstance(size, bool) or not isinstance(size, int | float) or not size >= 0:
         msg = f"size={size!r} is not a number of at least 0; nothing was changed"
+        raise BadArgument(msg)
+    if size >= LARGEST:
+        msg = "no work is as large as 2 to the 63rd; nothing was changed"
         raise BadArgument(msg)
     return float(size)

@@ -10,10 +10,10 @@ from tenure import Tenure
 from tenure.cli.timing.list import table
 from tenure.cli.timing.looking import Row
 from tenure.event import Event, EventKind
-from tenure.runtime.learning import LEAST_SECONDS
 from tenure.sample import Sample
 from tenure.timing.figures import Durations, Figures, Standing
 from tenure.timing.forecast import forecasts
+from tenure.timing.learned import LEAST_SECONDS
 
 from .conftest import URL, Run, answer, there, worked
 
@@ -199,6 +199,15 @@ def test_where_nobody_renews_a_lease_its_use_is_judged(tenure: Run, folder: Path
     assert (critical["id"], critical["subject"]) == ("lease_use_critical", "fixed on default-tasks")
     assert critical["remedy"] == "Raise the lease to 90 s, or switch the heartbeat on."
     assert "91.7 %" in tenure("timing", "plain:app").stdout
+
+
+def test_the_lease_of_short_work_is_the_one_that_a_worker_asks_for(tenure: Run, folder: Path) -> None:
+    _without_heartbeat(folder)
+    _told((EventKind.COMPLETED, {}), task="learned")
+    _took(*[0.2] * 150, task="learned")
+    learned = _task(_document(tenure, "plain:app"), "learned")
+    assert learned["lease_seconds"] == LEAST_SECONDS
+    assert "and the least is 5 s" in tenure("timing", "explain", "plain:app", "learned").stdout
 
 
 def test_explain_says_whose_number_a_lease_is(tenure: Run, folder: Path) -> None:

@@ -23,6 +23,7 @@ from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
 from tenure.runtime.tidying import Tidier
 from tenure.testing import Kit
 from tenure.testing.virtual import VirtualClock
+from tenure.timing.profile import SizeEstimate, SizeTable
 from tenure.verdict import Reason
 
 LARGE = "x" * 1_100_000
@@ -387,3 +388,20 @@ def test_the_environment_names_the_place(monkeypatch: pytest.MonkeyPatch) -> Non
     app = Tenure("memory://")
     assert app.claim_check is not None
     assert app.claim_check.cloakroom.place == "memory://named"
+
+
+async def test_a_size_that_lies_in_a_large_body_is_read_when_it_was_fetched(virtual_clock: VirtualClock) -> None:
+    """Before, nobody could know how long the lease must be: then it is touched longer, before the handler begins."""
+    app = Tenure("memory://", claim_check="memory://", clock=virtual_clock)
+    profile = SizeTable((SizeEstimate(100, 300, 500),))
+
+    @app.task(heartbeat=False, size="n", profile=profile)
+    async def work(ctx: Context, text: str, n: int) -> float:
+        await asyncio.sleep(1)
+        return ctx.deadline - virtual_clock.monotonic()
+
+    async with app.worker():
+        small = await (await work.submit("x", 1_000)).result(timeout=60)
+        large = await (await work.submit(LARGE, 1_000)).result(timeout=60)
+    assert small == pytest.approx(large, abs=5.0)
+    assert large >= 3_000 * 1.75

@@ -258,3 +258,19 @@ async def test_the_first_beat_is_due_when_the_worker_learned_it_is(harness: Harn
         assert bench.touched == []
         await asyncio.sleep(0.3 * THIRD)
         assert len(bench.touched) == 1
+
+
+async def test_where_nobody_renews_the_supervisor_still_does_while_its_settle_waits(harness: Harness) -> None:
+    """It is done, and the store is away: a lease that ends now would have it run again."""
+    async with entrusting(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.is_renewed = False
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(THIRD)
+        delivery.verdict = Completed(b"1")
+        (delivery.lease,) = await bench.heartbeat.hand_over([delivery])
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(3 * LEASE)
+        assert len(bench.touched) >= 6
+        (lease,) = await bench.heartbeat.hand_over([delivery])
+        assert not lease.has_expired(harness.clock.monotonic())

@@ -518,3 +518,52 @@ async def test_a_check_with_nothing_held_does_nothing(harness: Harness) -> None:
         bench.heartbeat.hold([await bench.delivery()])
         await asyncio.sleep(1)
         assert bench.touched == []
+
+
+async def test_where_nobody_renews_it_is_renewed_all_the_same_while_its_settle_waits(harness: Harness) -> None:
+    """It is done, and the store is away: a lease that ends now would have it run again."""
+    async with beating(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.is_renewed = False
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(THIRD)
+        delivery.verdict = Completed(b"1")
+        (delivery.lease,) = await bench.heartbeat.hand_over([delivery])
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(3 * LEASE)
+        assert len(bench.touched) >= 6
+        (lease,) = await bench.heartbeat.hand_over([delivery])
+        assert not lease.has_expired(harness.clock.monotonic())
+
+
+async def test_where_nobody_renews_what_is_done_and_waits_for_its_turn_to_be_settled_is_kept(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        delivery = await bench.delivery()
+        delivery.is_renewed = False
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(THIRD)
+        delivery.verdict = Completed(b"1")  # the outbox is busy with others
+        await asyncio.sleep(3 * LEASE)
+        assert len(bench.touched) >= 6
+        (lease,) = await bench.heartbeat.hand_over([delivery])
+        assert lease.state is LeaseState.HELD
+        assert not lease.has_expired(harness.clock.monotonic())
+
+
+async def test_a_touch_never_makes_a_claim_shorter_that_lasts_longer_than_the_lease(loose: Harness) -> None:
+    """The broker has lent it to somebody else meanwhile, who asks the ledger and is told to wait."""
+    async with beating(loose) as bench:
+        delivery = await bench.delivery()
+        await bench.claim(delivery)
+        delivery.is_renewed = False
+        asked: list[float] = []
+        bench.wire.spy = lambda name, words: asked.append(words[0][0].seconds) if name == "ledger.renew" else None
+        bench.heartbeat.hold([delivery])
+        held = bench.heartbeat._held[delivery]
+        held.lapses = loose.clock.monotonic() + 500.0
+        await bench.heartbeat.touch_now(delivery, 1.0)
+        assert asked == [pytest.approx(500.0, abs=1.0)]
+        held.lapses = loose.clock.monotonic() + 500.0
+        bench.heartbeat.check_now()
+        await asyncio.sleep(1)
+        assert asked[1] == pytest.approx(500.0, abs=1.0)

@@ -14,12 +14,13 @@ from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.learning import LEAST_SECONDS, MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
+from tenure.runtime.learning import MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
 from tenure.runtime.sampling import hardware_class
 from tenure.sample import Ended, Sample
 from tenure.task import Task
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Actor, Stage
+from tenure.timing.learned import LEAST_SECONDS
 from tenure.timing.profile import Profile, SizeEstimate, SizeTable
 
 LEASE = 30.0
@@ -86,6 +87,33 @@ async def test_its_own_runs_count_at_once_and_once(harness: Harness) -> None:
     assert not known.mine
 
 
+async def test_own_runs_that_are_alike_count_once_each(harness: Harness) -> None:
+    """Of one batch and of the same length: nothing but their number tells them apart."""
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    runs = [sample(4.0, 7.0)] * 40
+    for one in runs:
+        learning.observe(one)
+    await harness.state.journal.sample(runs)
+    await learning.open()
+    known = learning._of(QUEUE, task)
+    assert known.here.count == 40
+    assert not known.mine
+
+
+async def test_an_app_of_very_many_tasks_forgets_none_of_them(harness: Harness) -> None:
+    stage = Stage(harness)
+
+    async def work() -> None: ...
+
+    tasks = {f"work{n}": stage.task(name=f"work{n}", heartbeat=False)(work) for n in range(MOST_KNOWN + 100)}
+    learning = Learning(harness.state.journal, tasks, harness.traits, harness.clock, lease_seconds=LEASE)
+    for _ in range(200):
+        learning.observe(sample(100.0, task="work0"))
+    assert learning.seconds_by_task()["work0"] == pytest.approx(175.0, rel=0.01)
+    assert learning.seconds_by_task()["work0"] == pytest.approx(175.0, rel=0.01), "it was pushed out by the others"
+
+
 async def test_what_others_learn_later_is_read_while_the_task_runs_here(harness: Harness) -> None:
     async with Stage(harness) as stage:
 
@@ -141,6 +169,18 @@ async def test_a_journal_that_is_away_is_asked_later(harness: Harness) -> None:
         wire.back()
         await asyncio.sleep(2 * READ_SECONDS)
         assert actor.worker._path.learning.choice(QUEUE, work).seconds == pytest.approx(175.0, abs=2)
+
+
+async def test_a_clock_that_is_fast_elsewhere_makes_its_runs_count_no_more_than_ours(harness: Harness) -> None:
+    month = 30 * 86_400.0
+    ahead = [sample(100.0, harness.clock.wall() + month + number) for number in range(200)]
+    await harness.state.journal.sample(ahead)
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    await learning.open()
+    for _ in range(200):
+        learning.observe(sample(1.0, harness.clock.wall()))
+    assert learning._of(QUEUE, task).here.runs > 350
 
 
 async def test_nonsense_in_the_journal_teaches_nothing(harness: Harness) -> None:
@@ -264,6 +304,71 @@ async def test_a_broker_that_lends_alike_costs_one_touch_on_arrival(alike: Harne
         record = await stage.ended(await stage.submit(work.bind()))
         assert msgspec.json.decode(record.result or b"null") == pytest.approx(175.0, abs=1.0)
         assert touches(actor) == 1
+
+
+@pytest.mark.parametrize("trouble", ["away", "reply lost"])
+async def test_a_touch_on_arrival_that_fails_is_tried_again_within_what_was_lent(alike: Harness, trouble: str) -> None:
+    """It was lent for 30 s and needs 525: the next try must not wait for as long as the longer lease would allow."""
+    await taught(alike, 300.0)
+    began: list[float] = []
+    async with Stage(alike) as stage:
+
+        @stage.task(heartbeat=False)
+        async def work() -> None:
+            began.append(alike.clock.monotonic())
+            await asyncio.sleep(300)
+
+        actor = await stage.start()
+        if trouble == "away":
+            actor.wire.away("broker.touch", "ledger.renew")
+        else:
+            actor.wire.lose_replies("broker.touch", 3)
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(25)
+        actor.wire.back()
+        assert (await stage.ended(id)).counters.lost == 0
+        assert len(began) == 1
+
+
+async def test_a_size_is_touched_for_on_arrival_however_often_that_fails_at_first(harness: Harness) -> None:
+    began: list[float] = []
+    async with Stage(harness) as stage:
+
+        @stage.task(heartbeat=False, size="n", profile=SizeTable((SizeEstimate(100, 300, 500),)))
+        async def work(n: int) -> None:
+            began.append(harness.clock.monotonic())
+            await asyncio.sleep(3 * n)
+
+        actor = await stage.start()
+        actor.wire.away("broker.touch")
+        id = await stage.submit(work.bind(100))
+        await asyncio.sleep(25)
+        actor.wire.back()
+        assert (await stage.ended(id)).counters.lost == 0
+        assert len(began) == 1
+
+
+async def test_where_it_is_claimed_the_claim_is_the_lease_whether_the_broker_can_be_reached_or_not(
+    alike: Harness,
+) -> None:
+    """It was claimed for 525 s: that nobody could tell the broker so ends no run."""
+    await taught(alike, 300.0)
+    began: list[float] = []
+    async with Stage(alike) as stage:
+
+        @stage.task(heartbeat=False)
+        async def work() -> None:
+            began.append(alike.clock.monotonic())
+            await asyncio.sleep(300)
+
+        actor = await stage.start()
+        actor.wire.away("broker.touch")
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(250)
+        actor.wire.back()
+        record = await stage.ended(id)
+        assert len(began) == 1
+        assert record.result == b"null"
 
 
 async def test_a_handler_that_outlives_its_lease_loses_it_and_settles_nothing(harness: Harness) -> None:
@@ -429,7 +534,13 @@ async def test_a_size_may_be_a_function_of_the_handler_s_arguments(harness: Harn
     assert work.sizer.size_of(b'{"lines": 7}') is None, "what the handler cannot take has no size"
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}", b'{"n": null}', b'{"n": "many"}', b'{"n": -1}', b'{"n": true}', b"[1]", b"{", b'{"n": 1e308}',
+        b'{"n": 1e19}',
+    ],
+)  # fmt: skip
 async def test_what_is_no_size_is_none(harness: Harness, body: bytes) -> None:
     stage = Stage(harness)
 
@@ -482,6 +593,29 @@ async def test_a_size_that_is_known_after_the_download_touches_at_once(harness: 
         }  # fmt: skip
 
 
+async def test_who_said_how_long_is_not_corrected_by_a_size_and_a_smaller_size_takes_nothing_back(
+    harness: Harness,
+) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task(heartbeat=False, profile="transcoding")
+        async def work(ctx: Context) -> list[float]:
+            ends = [ctx.deadline]
+            for size in (100 * 2**20, 4096 * 2**20, 100 * 2**20):
+                await ctx.set_size(size)
+                ends.append(ctx.deadline)
+            return ends
+
+        actor = await stage.start()
+        record = await stage.ended(await stage.submit(work.bind()))
+        lent, small, large, again = msgspec.json.decode(record.result or b"[]")
+        assert lent < small < large == again
+        assert touches(actor) == 2
+        own = await stage.ended(await stage.submit(work.bind(), lease=60.0))
+        assert len(set(msgspec.json.decode(own.result or b"[]"))) == 1
+        assert touches(actor) == 2
+
+
 async def test_with_the_heartbeat_on_a_size_is_told_and_the_lease_stays_short(harness: Harness) -> None:
     async with Stage(harness) as stage:
 
@@ -506,14 +640,14 @@ async def test_what_is_no_size_is_refused(harness: Harness) -> None:
 
         @stage.task
         async def work(ctx: Context) -> None:
-            for wrong in (-1, "many", None, float("inf"), float("nan"), True):
+            for wrong in (-1, "many", None, float("inf"), float("nan"), True, 1e308, 10**400):
                 with pytest.raises(BadArgument) as error:
                     await ctx.set_size(wrong)  # type: ignore[arg-type]
                 refused.append(str(error.value))
 
         await stage.start()
         await stage.ended(await stage.submit(work.bind()))
-        assert len(refused) == 6
+        assert len(refused) == 8
 
 
 async def test_an_outage_while_the_size_is_told_costs_the_touch_and_not_the_run(harness: Harness) -> None:

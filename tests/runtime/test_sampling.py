@@ -153,3 +153,55 @@ async def test_a_journal_that_is_away_costs_samples_and_nothing_else(harness: Ha
         await stage.ended(await stage.submit(work.bind()))
         await asyncio.sleep(2)
         assert len(await kept(harness, work.name)) == 1
+
+
+async def test_of_a_burst_the_slow_ones_are_told_as_often_as_the_fast_ones(harness: Harness) -> None:
+    """Whatever begins together ends in the order of its length: the first ones of a second are the shortest."""
+    lease = await harness.leased(harness.stranger())
+    sampler = Sampler(harness.state.journal)
+    for second in range(40):
+        for number in range(500):
+            run = ran(harness, lease, Completed(b"1"), seconds=(number + 1) / 500)
+            sampler.note([(run, DONE)], 7.0 + second)
+        await sampler.flush()
+    told = sorted(one.seconds for one in await kept(harness, "work"))
+    assert len(told) == 40 * SAMPLES_A_TASK
+    assert 0.42 < told[len(told) // 2] < 0.58, "the median of all runs is 0.5 s"
+    assert told[-1] > 0.97, "the slowest take 1 s"
+    assert told[0] < 0.03
+
+
+async def test_what_is_told_is_learned_here_too_and_nothing_else(harness: Harness) -> None:
+    lease = await harness.leased(harness.stranger())
+    observed: list[Sample] = []
+    sampler = Sampler(harness.state.journal, observed.append)
+    runs = [ran(harness, lease, Completed(b"1"), seconds=1.0 + number) for number in range(100)]
+    sampler.note([(run, DONE) for run in runs], 7.0)
+    await sampler.flush()
+    assert sorted(one.seconds for one in observed) == sorted(one.seconds for one in await kept(harness, "work"))
+
+
+async def test_a_run_that_was_ended_from_outside_is_told_at_once_and_not_lost_in_a_flood(harness: Harness) -> None:
+    lease = await harness.leased(harness.stranger())
+    observed: list[Sample] = []
+    sampler = Sampler(harness.state.journal, observed.append)
+    sampler.note([(ran(harness, lease, Completed(b"1")), DONE) for _ in range(500)], 7.0)
+    killed = ran(harness, lease, Lost(), seconds=30.0)
+    killed.ending = killed.verdict
+    sampler.note([(killed, None)], 7.0)
+    assert [one.ended for one in observed] == [Ended.KILLED], "the next lease must be longer"
+    sampler.note([(ran(harness, lease, Completed(b"1")), DONE) for _ in range(500)], 7.0)
+    await sampler.flush()
+    assert [one.seconds for one in await kept(harness, "work") if one.ended is Ended.KILLED] == [30.0]
+    assert sum(one.ended is Ended.KILLED for one in observed) == 1, "it was counted twice"
+
+
+async def test_a_busy_queue_hides_no_other_queue_of_the_same_task(harness: Harness) -> None:
+    lease = await harness.leased(harness.stranger())
+    sampler = Sampler(harness.state.journal)
+    other = ran(harness, lease, Completed(b"1"))
+    other.queue = "quiet"
+    flood = [(ran(harness, lease, Completed(b"1")), DONE) for _ in range(500)]
+    sampler.note([*flood, (other, DONE), *flood], 7.0)
+    await sampler.flush()
+    assert len(await harness.state.journal.samples("quiet", "work")) == 1

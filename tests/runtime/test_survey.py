@@ -169,3 +169,14 @@ async def test_no_event_is_read_twice_or_left_out(harness: Harness, most: int) -
     events, is_cut = await newest(harness.state.journal, 0.0, most)
     assert [event.at for event in events] == [float(number) for number in range(1_500 - most, 1_500)]
     assert is_cut
+
+
+async def test_a_worker_whose_clock_is_slow_hides_no_event_of_the_others(harness: Harness) -> None:
+    """Events stand in the order in which they were kept; whose clock is a day behind stands among today's."""
+    events = [_event(EventKind.COMPLETED, at=100_000.0 + number) for number in range(2_500)]
+    events[500] = _event(EventKind.COMPLETED, at=5.0)  # the first of a page, counted from the end
+    events[1_500] = _event(EventKind.COMPLETED, at=5.0)
+    await harness.state.journal.append(events)
+    found, is_cut = await newest(harness.state.journal, 99_000.0)
+    assert len(found) == 2_498
+    assert not is_cut

@@ -79,7 +79,7 @@ def test_a_size_is_predicted_from_runs_of_other_sizes() -> None:
 def test_the_brokers_bounds_hold_and_are_told() -> None:
     (forecast,) = forecasts(_samples(*[90_000.0] * 100), bounds=Bounds(1.0, 43_200.0))
     assert forecast.lease_seconds == 43_200.0
-    assert "within the broker's 1 to 43,200 s" in forecast.steps[-1].why
+    assert "at least 1 s and at most 43,200 s" in forecast.steps[-1].why
 
 
 def test_a_limit_is_advised_once_there_are_runs_enough() -> None:

@@ -91,7 +91,21 @@ def test_a_lease_is_within_what_the_broker_lends_and_says_so() -> None:
     learned = of_runs(*[50_000.0] * 200, learned=Learned(bounds=Bounds(1, 43_200)))
     assert learned.choose().seconds == 43_200
     assert "the broker's bound is 43,200 s" in learned.choose().why
-    assert of_runs(*[0.001] * 200, learned=Learned(bounds=Bounds(5, 600))).choose().seconds == 5
+    short = of_runs(*[0.001] * 200, learned=Learned(bounds=Bounds(5, 600))).choose()
+    assert short.seconds == 5
+    assert "and the least is 5 s" in short.why
+
+
+def test_what_is_over_the_bound_falls_from_the_bound() -> None:
+    """One run that was stuck for a day must not keep the lease at the bound for longer than its evidence does."""
+    learned = of_runs(*[4.0] * 20, learned=Learned(bounds=Bounds(5, 600)))
+    learned.observe(86_400.0, at=100.0)
+    learned.observe(4.0, at=102.0)
+    assert learned.choose().seconds == 600
+    for second in range(300):
+        learned.observe(4.0, at=200.0 + second)
+        learned.choose()
+    assert 300 < learned.choose().seconds < 450, "a tenth a minute, from 600 s on, once there are runs enough"
 
 
 def test_predicted_follows_the_size_and_so_does_the_lease() -> None:

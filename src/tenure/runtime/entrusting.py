@@ -72,7 +72,8 @@ class EntrustedHeartbeat(Heartbeat):
                 number = next(self._count)
                 self._held[delivery], self._numbers[delivery], self._entrusted[number] = held, number, held
                 lease = msgspec.structs.replace(delivery.lease, envelope=b"")
-                is_renewed = delivery.is_renewed or not begun
+                # Not yet begun, or over and its settle waits: renewed whatever its task says.
+                is_renewed = delivery.is_renewed or not begun or delivery.verdict is not None
                 entries.append(Entry(number, lease, delivery.token, is_renewed, delivery.first_beat))
             late = any(self._entrusted[entry.number].ends < self._wakes_at for entry in entries)
         if entries:

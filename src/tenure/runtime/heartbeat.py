@@ -28,7 +28,7 @@ from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.held import BeatStats, Held, Wish
 from tenure.state import Ledger
-from tenure.timing.policy import beat_again, beat_interval
+from tenure.timing.policy import beat_again_within, beat_interval
 
 __all__ = ["BeatStats", "Heartbeat"]
 
@@ -145,7 +145,7 @@ class Heartbeat:
                 raise LeaseLost(msg)
             asked = seconds or held.lease.seconds
             if not held.is_renewed:  # a claim could be shortened by it, and nobody would make it longer again
-                asked = max(asked, held.lease.remaining(self._clock.monotonic()))
+                asked = max(asked, held.rest(self._clock.monotonic()))
             held.touch = max(asked, held.touch or 0.0)
             held.due = 0.0
             held.waiters.append(waiter)
@@ -198,12 +198,18 @@ class Heartbeat:
             self._on_overheld(held.delivery)
 
     def _end_lapsed(self) -> None:
-        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's."""
+        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's.
+
+        What is done by then and waits to be settled is renewed from here on: else it would be run again.
+        """
         now = self._clock.monotonic()
         with self._lock:
-            over = [(h, h.take_wish()) for h in self._held.values() if h.lapses <= now]
-            for held, _ in over:
+            ended = [h for h in self._held.values() if h.lapses <= now]
+            for held in ended:
                 held.lapses = float("inf")
+                if held.delivery.verdict is not None:
+                    held.is_renewed, held.due = True, now
+            over = [(h, h.take_wish()) for h in ended if h.delivery.verdict is None]
         if over:
             self._lose(over)
 
@@ -234,7 +240,7 @@ class Heartbeat:
             self._check_asked = False
             for one in held:
                 if not one.is_renewed and one.due == float("inf"):
-                    one.touch = max(_LEAST_TOUCH_SECONDS, one.lease.remaining(now))  # asked, and not renewed by it
+                    one.touch = max(_LEAST_TOUCH_SECONDS, one.rest(now))  # asked, and not renewed by it
             return [h for h in held if h.due != float("inf") or h.lapses != float("inf")]
         if not any(h.due <= now for h in held):
             return []
@@ -242,6 +248,7 @@ class Heartbeat:
 
     async def _renew(self, beats: list[_Beat]) -> None:
         """Claims first: where one exists it is the lease, whether the broker can be reached or not."""
+        began = self._clock.monotonic()
         kept, error = await self._renew_claims(beats)
         answers: list[Lease | None]
         try:
@@ -253,7 +260,7 @@ class Heartbeat:
         lost: list[_Beat] = []
         with self._lock:
             for beat, answer in zip(beats, answers, strict=True):
-                held, _ = beat
+                held, wish = beat
                 mine = kept.get(held) if held.delivery.token is not None else _is_held(answer)
                 if answer is not None:
                     # A longer `ctx.touch` counts once: later beats ask for the usual time, and never shorten.
@@ -264,6 +271,9 @@ class Heartbeat:
                     missed.append(beat)
                 else:
                     self._extend(beat, now)
+                token = held.delivery.token
+                if mine and token is not None and not held.is_renewed:
+                    held.lapses = max(held.lapses, began + wish.asked(token).seconds)
         if error is not None and missed:
             self._miss(missed, error)
         self._lose(lost)
@@ -297,7 +307,7 @@ class Heartbeat:
             for held, wish in missed:
                 held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
                 held.last_error = str(error)
-                held.due = now + beat_again(beat_interval(held.lease.seconds))
+                held.due = now + beat_again_within(held.lease.seconds, held.lease.remaining(now))
                 if wish.seconds is not None and not held.is_renewed:
                     held.touch = max(wish.seconds, held.touch or 0.0)  # nobody will ask for more later
                 for waiter in wish.listening():

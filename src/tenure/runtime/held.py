@@ -95,6 +95,11 @@ class Held:
         worth = self.lease.remaining(now) < _LONG_ENOUGH * self.lease.seconds
         self.due = now if worth else float("inf")
 
+    def rest(self, now: float) -> float:
+        """For how long it is ours without another touch: by its claim perhaps for longer than by its lease."""
+        left = self.lease.remaining(now)
+        return left if self.lapses == float("inf") else max(left, self.lapses - now)
+
     def stats(self) -> BeatStats:
         """What was done for this message so far."""
         return BeatStats(self.extensions, self.extended, self.last_error)

@@ -17,6 +17,7 @@ Everything here runs in the worker's loop. Asked by `intake.py`, `link.py` and `
 import asyncio
 import logging
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,10 +40,9 @@ logger = logging.getLogger("tenure.learning")
 READ_SECONDS = 30.0
 #: Runs on our own kind of machine, from which on those of others are not asked.
 OWN_RUNS = 20
-#: So many pairs of queue and task are remembered. Beyond, the first known is forgotten, and read again if it runs.
+#: So many pairs of queue and task are remembered, or two for each task if that is more. Beyond, the first known is
+#: forgotten, and read again if it runs.
 MOST_KNOWN = 500
-#: However short the work: in less than this, a hiccup of the machine would cost a lease.
-LEAST_SECONDS = 5.0
 #: So many times as long for each time that the lease of a message ended unseen.
 LOST_FACTOR = 4.0
 #: Samples of our own that have not come back from the journal, of one task.
@@ -60,8 +60,8 @@ class _Known:
         self.here = here
         #: On other kinds of machines.
         self.elsewhere = elsewhere
-        #: Of our own samples, those that will come back from the journal: when, and how long.
-        self.mine: set[tuple[float, float]] = set()
+        #: Of our own samples, those that will come back from the journal: when, how long, and how many alike.
+        self.mine: Counter[tuple[float, float]] = Counter()
         #: Up to where the journal was read.
         self.seq = 0
         #: Whether it ran here since then.
@@ -88,10 +88,10 @@ class Learning:
         self._clock = clock
         self._is_on = is_on
         self._default = lease_seconds
-        least = max(LEAST_SECONDS, traits.min_lease_seconds)
-        self._bounds = Bounds(min(least, traits.max_lease_seconds), traits.max_lease_seconds)
+        self._bounds = Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds)
         self._hardware = hardware_class()
         self._known: dict[tuple[str, str], _Known] = {}
+        self._most_known = max(MOST_KNOWN, 2 * len(tasks))
         #: What 99 of 100 runs stay within, where that is long enough to matter.
         self._usual: dict[tuple[str, str], float] = {}
         self._looked_at = -math.inf
@@ -190,12 +190,12 @@ class Learning:
         known.here.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
         if len(known.mine) >= _MOST_MINE:  # the journal was away for long, and has not kept them
             known.mine.clear()
-        known.mine.add((sample.at, sample.seconds))
+        known.mine[sample.at, sample.seconds] += 1
 
     def _of(self, queue: str, task: Task[..., Any]) -> _Known:
         known = self._known.get((queue, task.name))
         if known is None:
-            if len(self._known) >= MOST_KNOWN:
+            if len(self._known) >= self._most_known:
                 del self._known[next(iter(self._known))]
             known = self._known[queue, task.name] = _Known(self._new(task), self._new(task))
         return known
@@ -214,7 +214,7 @@ class Learning:
         """Read what is new, of tasks that ran here; the first time, of all."""
         if not self._is_on:
             return
-        for task in list(self._tasks.values())[:MOST_KNOWN]:
+        for task in self._tasks.values():
             self._of(task.queue, task)
         while True:
             for (queue, name), known in list(self._known.items()):
@@ -237,8 +237,10 @@ class Learning:
             self._take(known, one.sample, now)
 
     def _take(self, known: _Known, sample: Sample, now: float) -> None:
-        if (sample.at, sample.seconds) in known.mine:
-            known.mine.discard((sample.at, sample.seconds))
+        alike = known.mine.pop((sample.at, sample.seconds), 0)
+        if alike:
+            if alike > 1:
+                known.mine[sample.at, sample.seconds] = alike - 1
             return
         if not 0.0 <= sample.seconds < math.inf:
             return

@@ -1,15 +1,18 @@
 """Sampling: how long runs took, told to all workers once a second.
 
-A few runs of each task are enough, so most of them cost a look into a dict. What failed by itself is left out; a run
-that was ended from outside counts as one that would have taken longer. Told by `path.py` at the end of the path; kept
-by `Journal.sample`, and told to `learning.py` at once.
+A few runs of each task are enough, so most of them cost a look into a dict. Which few is left to chance, among all that
+ended in that second: the first ones would be the shortest of those that began together. What failed by itself is left
+out; a run that was ended from outside counts as one that would have taken longer, and none of those is passed over for
+others. Told by `path.py` at the end of the path; kept by `Journal.sample`, and told to `learning.py` just before.
 While the journal is away samples are dropped: there will be others.
 """
 
 import asyncio
 import logging
+import math
 import os
 import platform
+import random
 from collections.abc import Callable, Sequence
 
 from tenure.errors import BrokerError
@@ -22,10 +25,12 @@ from tenure.verdict import Completed
 logger = logging.getLogger("tenure.sampling")
 
 WRITE_SECONDS = 1.0
-#: Of each task, in each second, in each worker.
+#: Of each queue and task, in each second, in each worker; and as many that were ended from outside.
 SAMPLES_A_TASK = 20
-#: Tasks beyond these are sampled in another second.
+#: Queues and tasks beyond these are sampled in another second.
 _MOST_TASKS = 200
+#: Of a draw: at 1 there would be no logarithm.
+_MOST_WEIGHT = 1.0 - 1e-9
 
 
 def hardware_class() -> str:
@@ -33,42 +38,81 @@ def hardware_class() -> str:
     return f"{platform.machine()} {os.cpu_count()}"
 
 
+class _Second:
+    """The runs of one task on one queue in this second: a fair choice of them, however many there are.
+
+    A reservoir: every run has the same chance to be in it at the end. How many are passed over before the next one
+    gets in is drawn at once (Li's algorithm L), so that to be passed over costs a subtraction.
+    """
+
+    __slots__ = ("_chance", "_weight", "killed", "runs", "skip")
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self.runs: list[Sample] = []
+        #: Ended from outside; not drawn.
+        self.killed: list[Sample] = []
+        #: So many more are passed over.
+        self.skip = 0
+        self._weight = 1.0
+
+    def put(self, sample: Sample) -> None:
+        """It is one of those that get in."""
+        if len(self.runs) < SAMPLES_A_TASK:
+            self.runs.append(sample)
+            if len(self.runs) < SAMPLES_A_TASK:
+                return
+        else:
+            self.runs[self._chance.randrange(SAMPLES_A_TASK)] = sample
+        weight = self._weight * (1.0 - self._chance.random()) ** (1.0 / SAMPLES_A_TASK)
+        self._weight = min(weight, _MOST_WEIGHT)
+        self.skip = int(math.log(1.0 - self._chance.random()) / math.log1p(-self._weight))
+
+
 class Sampler:
     """The samples of this second, on their way to the journal."""
 
     def __init__(self, journal: Journal, observe: Callable[[Sample], None] | None = None) -> None:
-        """Write to `journal`, and tell `observe` at once."""
+        """Write to `journal`, and tell `observe`."""
         self._journal = journal
         self._observe = observe
         self._hardware = hardware_class()
-        self._samples: list[Sample] = []
-        #: How many were taken of each task in this second.
-        self._taken: dict[str, int] = {}
+        #: Of its own, and always the same: what is simulated comes out the same each time.
+        self._chance = random.Random(1)  # noqa: S311 - no secret
+        self._seconds: dict[tuple[str, str], _Second] = {}
         self._wake = asyncio.Event()
 
     def note(self, settled: Sequence[tuple[Delivery, Settlement | None]], at: float) -> None:
-        """Take what is still wanted of these runs. Called for every message, so it must cost next to nothing."""
-        taken = self._taken
+        """Take what is wanted of these runs. Called for every message, so it must cost next to nothing."""
+        seconds = self._seconds
         for delivery, _ in settled:
             message = delivery.message
-            if message is None or taken.get(message.task, 0) >= SAMPLES_A_TASK:
+            if message is None:
                 continue
-            self._take(delivery, message.task, at)
+            second = seconds.get((delivery.queue, message.task))
+            if second is not None and second.skip and delivery.ending is None:
+                second.skip -= isinstance(delivery.verdict, Completed)
+                continue
+            self._take(delivery, message.task, second, at)
 
-    def _take(self, delivery: Delivery, task: str, at: float) -> None:
+    def _take(self, delivery: Delivery, task: str, second: _Second | None, at: float) -> None:
         seconds = delivery.seconds
         is_killed = delivery.ending is not None
         if seconds is None or not (is_killed or isinstance(delivery.verdict, Completed)):
             return
-        if task not in self._taken and len(self._taken) >= _MOST_TASKS:
-            return
-        self._taken[task] = self._taken.get(task, 0) + 1
+        if second is None:
+            if len(self._seconds) >= _MOST_TASKS:
+                return
+            second = self._seconds[delivery.queue, task] = _Second(self._chance)
         ended = Ended.KILLED if is_killed else Ended.COMPLETED
         size = None if delivery.size is None else round(delivery.size)
         sample = Sample(delivery.queue, task, round(seconds, 6), at, ended, size, self._hardware)
-        self._samples.append(sample)
-        if self._observe is not None:
-            self._observe(sample)
+        if not is_killed:
+            second.put(sample)
+        elif len(second.killed) < SAMPLES_A_TASK:
+            second.killed.append(sample)
+            if self._observe is not None:
+                self._observe(sample)  # at once: the next lease must be longer
         self._wake.set()
 
     async def run(self) -> None:
@@ -79,9 +123,14 @@ class Sampler:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what was taken so far."""
+        """Tell and write what was taken so far."""
         self._wake.clear()
-        samples, self._samples, self._taken = self._samples, [], {}
+        taken, self._seconds = self._seconds.values(), {}
+        if self._observe is not None:
+            for second in taken:
+                for sample in second.runs:
+                    self._observe(sample)
+        samples = [sample for second in taken for sample in (*second.killed, *second.runs)]
         if not samples:
             return
         try:

@@ -124,6 +124,6 @@ def _steps(
     made = f"{base * caution * margin:,.2f} s, rounded up"
     alike = " for all sizes about as large" if size is not None else ""
     steps.append(
-        Step("lease", lease, "s", f"{made}{alike}, within the broker's {bounds.least:g} to {bounds.most:,.0f} s")
+        Step("lease", lease, "s", f"{made}{alike}, at least {bounds.least:g} s and at most {bounds.most:,.0f} s")
     )
     return steps

@@ -36,6 +36,8 @@ KILLED_FACTOR = 2.0
 #: What a lease may be off before it is changed, and how it falls in a minute.
 HYSTERESIS = 0.1
 FALL_A_MINUTE = 0.9
+#: However short the work: in less than this, a hiccup of the machine would cost a lease.
+LEAST_SECONDS = 5.0
 #: Of the longest run of all: what takes longer than this hangs.
 HOLD_FACTOR = 3.0
 
@@ -74,10 +76,15 @@ class Choice:
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """What the broker lends: at least, and at most."""
+    """The shortest and the longest lease that is asked for."""
 
     least: float = 1.0
     most: float = 43_200.0
+
+    @classmethod
+    def lent(cls, least: float, most: float) -> "Bounds":
+        """By a broker that lends for at least and at most so long: all of that, but for what is too short for work."""
+        return cls(min(max(LEAST_SECONDS, least), most), most)
 
     def within(self, seconds: float) -> float:
         """The nearest that is allowed."""
@@ -233,8 +240,8 @@ class Learned:
     def _stand(self, key: int | None, before: _Standing | None) -> _Standing:
         """The lease for a size, looked at anew."""
         wanted, why = self._wanted(None if key is None else math.exp((key + 1) / _SIZES_A_LOG))
-        level, at = wanted, self._evidence.at
-        if before is not None and wanted < before.level * (1.0 + HYSTERESIS):
+        level, at, most = wanted, self._evidence.at, self._bounds.most
+        if before is not None and wanted < min(most, before.level * (1.0 + HYSTERESIS)):
             level = before.level
             if wanted < before.level * (1.0 - HYSTERESIS):
                 level = max(wanted, level * FALL_A_MINUTE ** (max(0.0, at - before.at) / 60.0))
@@ -243,7 +250,8 @@ class Learned:
         seconds = self._bounds.within(float(math.ceil(level - _DUST)))
         if level != wanted:
             why = msgspec.structs.replace(why, wanted=wanted)
-        standing = self._standing[key] = _Standing(level, seconds, at, self._edition, why)
+        # Of what is over the bound it falls from there: nobody was ever lent it for longer.
+        standing = self._standing[key] = _Standing(min(level, most), seconds, at, self._edition, why)
         return standing
 
     def _wanted(self, size: float | None) -> tuple[float, Why]:

@@ -39,7 +39,8 @@ class Why(msgspec.Struct, frozen=True, gc=False):
             text += f"; that is {duration(math.ceil(self.wanted))}, and it "
             text += "falls slowly" if self.wanted < 0.9 * seconds else "stands while it is off by less than a tenth"
         elif made is not None and seconds != math.ceil(made - 1e-6) and self.wanted is None:
-            text += f"; that is {duration(math.ceil(made))}, and the broker's bound is {duration(seconds)}"
+            bound = "the least is" if made < seconds else "the broker's bound is"
+            text += f"; that is {duration(math.ceil(made))}, and {bound} {duration(seconds)}"
         return f"{duration(seconds)}: {text}"
 
     def _evidence(self) -> str:

@@ -10,7 +10,6 @@ import msgspec
 from tenure.app import Tenure
 from tenure.broker import BrokerTraits
 from tenure.finding import Finding, Severity
-from tenure.runtime.learning import LEAST_SECONDS
 from tenure.sample import Sample
 from tenure.survey import Survey, samples_of, survey
 from tenure.task import Task
@@ -77,11 +76,11 @@ def forecast_of(
     app: Tenure, task: Task[..., object] | None, name: str, samples: Sequence[Sample], size: float | None = None
 ) -> list[Forecast]:
     """As a worker reckons: by the task's profile, else the one that is called as it is, within the broker's bounds."""
-    most = app.broker.traits.max_lease_seconds
-    least = min(max(LEAST_SECONDS, app.broker.traits.min_lease_seconds), most)
+    traits = app.broker.traits
     return forecasts(
-        samples, prior=prior_of(task, name), default=app.settings.lease_seconds, size=size, bounds=Bounds(least, most)
-    )
+        samples, prior=prior_of(task, name), default=app.settings.lease_seconds, size=size,
+        bounds=Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds),
+    )  # fmt: skip
 
 
 def prior_of(task: Task[..., object] | None, name: str) -> Prior:

@@ -145,7 +145,7 @@ def test_what_came_back_is_told_apart_by_why() -> None:
     assert _severities(figures) == {
         "redelivered_crash": "critical", "redelivered_expiry": "warning", "redelivered_retry": "warning",
     }  # fmt: skip
-    assert "6 came back because their worker or process died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
+    assert "6 came back because a worker or a process died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
 
 
 def test_a_lease_that_ended_has_another_remedy_where_it_is_renewed() -> None:
@@ -202,3 +202,14 @@ def test_quantiles_are_those_of_the_runs() -> None:
     took = Durations.of([float(number) for number in range(1, 101)], killed=2)
     assert took == Durations(100, 2, 50.5, 50.0, 95.0, 99.0, 100.0)
     assert Durations.of([7.0]) == Durations(1, 0, 7.0, 7.0, 7.0, 7.0, 7.0)
+
+
+def test_where_each_message_has_a_lease_for_its_size_there_is_no_one_lease_to_judge() -> None:
+    standing = Standing(30.0, is_renewed=False, is_learned=True, is_by_size=True)
+    figures = _of(standing=standing, durations=Durations.of([29.0] * 200), completed=200)
+    assert figures.lease_use is None
+    assert [one.id for one in advise(figures)] == ["healthy"]
+
+
+def test_one_delivery_is_one() -> None:
+    assert "(100.0 % of 1 delivery)" in _one("redelivered_crash", _of(crashed=1)).evidence

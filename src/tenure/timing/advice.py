@@ -70,7 +70,7 @@ def _lease(figures: Figures) -> Iterator[Finding]:
         return
     about, lease = subject(figures), standing.lease_seconds
     if use is None:
-        if lease >= LONG_WINDOW_SECONDS:
+        if standing.is_renewed and lease >= LONG_WINDOW_SECONDS:
             evidence = (
                 f"the lease is renewed, and {duration(lease)} long: a frozen worker keeps a message for that time"
             )
@@ -207,14 +207,14 @@ def _crash(figures: Figures) -> Iterator[Finding]:
     if not figures.crashed:
         return
     remedy = "Look how they ended (memory, signals; owner_retired events), and give what crashes a process of its own."
-    evidence = f"{figures.crashed:,} came back because their worker or process died"
+    evidence = f"{figures.crashed:,} came back because a worker or a process died"
     yield _returned("redelivered_crash", figures, figures.crashed, evidence, remedy)
 
 
 def _returned(id: str, figures: Figures, number: int, evidence: str, remedy: str) -> Finding:
     part = rate(number, figures.deliveries) or 0.0
     severity = Severity.CRITICAL if part >= RETURNS_CRITICAL - _DUST else Severity.WARNING
-    whole = f"{percent(part)} of {figures.deliveries:,} deliveries"
+    whole = f"{percent(part)} of {_deliveries(figures)}"
     return Finding(id, severity, subject(figures), f"{evidence} ({whole})", remedy)
 
 
@@ -223,9 +223,7 @@ def _retry(figures: Figures) -> Iterator[Finding]:
     if part is None or part < RETRIES_INFO - _DUST:
         return
     severity = Severity.WARNING if part >= RETRIES_WARNING - _DUST else Severity.INFO
-    evidence = (
-        f"{figures.retried:,} attempts failed and came back ({percent(part)} of {figures.deliveries:,} deliveries)"
-    )
+    evidence = f"{counted(figures.retried, 'attempt')} failed and came back ({percent(part)} of {_deliveries(figures)})"
     remedy = "Look at the errors (tenure show ID); raise Reject for what no retry can mend."
     yield Finding("redelivered_retry", severity, subject(figures), evidence, remedy)
 
@@ -237,6 +235,10 @@ def _good(figures: Figures) -> Finding:
     if figures.lease_use is not None:
         signs.append(f"{percent(figures.lease_use)} of the lease used at q99")
     return Finding("healthy", Severity.INFO, subject(figures), ", ".join(signs), "Leave it as it is.")
+
+
+def _deliveries(figures: Figures) -> str:
+    return "1 delivery" if figures.deliveries == 1 else f"{figures.deliveries:,} deliveries"
 
 
 def _runs(durations: Durations) -> str:

@@ -49,6 +49,8 @@ class Standing(msgspec.Struct, frozen=True):
     is_renewed: bool = True
     #: Nobody renews it, and nobody said how long: it follows what was measured.
     is_learned: bool = False
+    #: Each message has a lease for its own size: there is no one lease that runs could be compared with.
+    is_by_size: bool = False
     #: Ends a hung handler. None: never.
     max_hold_seconds: float | None = None
     #: The longest lease that the broker gives.
@@ -110,10 +112,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lease_use(self) -> float | None:
-        """The part of the lease that all but one run in a hundred stay within. None: unknown, or somebody renews it."""
-        if self.standing is None or self.standing.is_renewed or self.durations is None:
+        """The part of the lease that all but one run in a hundred stay within. None: unknown, renewed, or by size."""
+        standing = self.standing
+        if standing is None or standing.is_renewed or standing.is_by_size or self.durations is None:
             return None
-        return self.durations.q99 / self.standing.lease_seconds
+        return self.durations.q99 / standing.lease_seconds
 
 
 def rate(part: int | None, whole: int | None) -> float | None:

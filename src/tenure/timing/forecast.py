@@ -102,7 +102,8 @@ def _steps(
     caution = 1.0 + (FIRST_CAUTION - 1.0) * doubt
     steps = []
     if slow is None and estimate is None:
-        steps.append(Step("default", default, "s", "nothing was measured, and there is no profile"))
+        lacking = "there is no profile" if prior.profile is None else "its profile needs a size"
+        steps.append(Step("default", default, "s", f"nothing was measured, and {lacking}"))
         base, margin = default, 1.0
     elif slow is None and estimate is not None:
         steps.append(Step("profile", estimate.seconds, "s", f"nothing was measured; {estimate.source}"))

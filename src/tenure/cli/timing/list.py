@@ -79,9 +79,10 @@ def _task(row: Row) -> dict[str, Any]:
         "queue": figures.queue,
         "task": figures.task,
         "durations": figures.durations,
-        "lease_seconds": None if standing is None else standing.lease_seconds,
+        "lease_seconds": None if standing is None or standing.is_by_size else standing.lease_seconds,
         "renewed": None if standing is None else standing.is_renewed,
         "learned": None if standing is None else standing.is_learned,
+        "by_size": None if standing is None else standing.is_by_size,
         "max_hold_seconds": None if standing is None else standing.max_hold_seconds,
         "use": figures.lease_use,
         "forecast": {key: value for key, value in msgspec.to_builtins(row.forecast).items() if key != "steps"},
@@ -195,7 +196,9 @@ def _quantiles(row: Row) -> tuple[float | None, float | None, float | None]:
 
 
 def _lease(standing: Standing | None) -> str:
-    return "–" if standing is None else stated(standing.lease_seconds)
+    if standing is None:
+        return "–"
+    return "by size" if standing.is_by_size else stated(standing.lease_seconds)
 
 
 def _use(row: Row) -> str:

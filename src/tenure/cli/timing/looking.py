@@ -93,6 +93,7 @@ def standing_of(task: Task[..., object], traits: BrokerTraits) -> Standing:
     lease = task.policy.lease
     return Standing(
         lease.seconds, is_renewed=lease.heartbeat, is_learned=lease.is_learned,
+        is_by_size=lease.is_learned and task.sizer is not None,
         max_hold_seconds=lease.max_hold_seconds, ceiling_seconds=traits.max_lease_seconds,
     )  # fmt: skip
 

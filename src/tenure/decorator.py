@@ -3,7 +3,7 @@
 The order matters, for the first that fits is taken: a first parameter or a result that is declared `Any` fits
 everything, so those come first.
 
-Used by `app.py`, which has the same list for the decorator without options.
+Used by `registry.py`, which has the same list for the decorator without options.
 """
 
 from collections.abc import Awaitable, Callable

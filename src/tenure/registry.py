@@ -1,0 +1,195 @@
+"""The registry: everything that is declared on an app, and the names that it has there.
+
+Tasks, schedules, routes of foreign messages, middleware; and the queues, which belong to a namespace and a client.
+Nothing here is sent, opened or run: that is the app's (`app.py`), which is a registry with a place for its messages.
+`runtime/worker.py` is handed what is registered here.
+"""
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+
+from tenure.call import Call, Options, is_queue
+from tenure.config import DEFAULT_CLIENT, Settings, client_name
+from tenure.context import Context, SyncContext
+from tenure.decorator import Anything, TaskDecorator
+from tenure.errors import BadSchedule, BadSetting, BadTask, UnknownTask
+from tenure.foreign import Route, Router
+from tenure.handle import Handle, Read, SyncHandle
+from tenure.middleware import Middleware, Middlewares
+from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
+
+if TYPE_CHECKING:
+    from tenure.schedule import Schedule
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Route)
+
+
+class Registry(ABC):
+    """What an app consists of. With the methods that are abstract here it is what tasks call their home."""
+
+    def __init__(
+        self, settings: Settings, *, client: str | None, namespace: str | None, middleware: Iterable[Middleware]
+    ) -> None:
+        """Nothing but the middleware is registered yet. `client` and `namespace`: None: as the settings say."""
+        self.settings = settings
+        self.client = settings.client if client is None else _checked("client", client)
+        self.namespace = settings.namespace if namespace is None else _checked("namespace", namespace)
+        self.tasks: dict[str, Task[..., Any]] = {}
+        self.schedules: dict[str, Schedule] = {}
+        #: Who says what a message is that Tenure did not send. `@app.on_foreign` adds to it.
+        self.router = Router(self.client)
+        #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
+        self.middleware = Middlewares()
+        for one in middleware:
+            self.middleware(one)
+
+    # -- what the app adds, for its tasks ----------------------------------------------------------
+
+    @abstractmethod
+    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """What handlers get as `ctx.state`, for as long as it is entered."""
+
+    @abstractmethod
+    def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
+        """A handle on a message that was sent before."""
+
+    @abstractmethod
+    async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+        """Send one call with its options."""
+
+    @abstractmethod
+    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+        """Send one call with its options, and wait."""
+
+    # -- queues ------------------------------------------------------------------------------------
+
+    @property
+    def queue(self) -> str:
+        """The queue of tasks that name none."""
+        return self.queue_named(f"{self.client}-tasks")
+
+    def queue_named(self, name: str) -> str:
+        """The queue as the broker knows it: within this app's namespace."""
+        if not is_queue(name):
+            msg = f"{name!r} cannot name a queue; use letters, digits, dots, dashes and _"
+            raise BadTask(msg)
+        return name if self.namespace is None else f"{self.namespace}/{name}"
+
+    def sees(self, queue: str) -> bool:
+        """Whether a queue, as the broker knows it, is this app's to look at. Without a namespace: every queue."""
+        return self.namespace is None or queue.startswith(f"{self.namespace}/")
+
+    # -- tasks -------------------------------------------------------------------------------------
+
+    @overload
+    def task(self, function: Callable[Concatenate[Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: Callable[Concatenate[Anything, P], R], /) -> SyncTask[..., R]: ...
+    @overload
+    def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, Anything], /) -> SyncTask[P, Any]: ...
+    @overload
+    def task(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+    @overload
+    def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
+
+    def task(self, function: Any = None, /, **options: Any) -> Any:  # type: ignore[misc] # mypy and Unpack
+        """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`."""
+        if function is not None:
+            return self._register(function, {})
+        return lambda later: self._register(later, cast("TaskOptions", options))
+
+    def _register(self, function: Callable[..., Any], options: TaskOptions) -> Task[..., Any]:
+        check_options(options)
+        name = options["name"] if "name" in options else getattr(function, "__name__", "")
+        if not name or not isinstance(name, str):
+            msg = f"{function!r} has no name; decorate a function, or give it one with name="
+            raise BadTask(msg)
+        if name in self.tasks:
+            msg = f"a task named {name!r} is registered already; give one of them another name="
+            raise BadTask(msg)
+        queue = self.queue_named(options["queue"]) if "queue" in options else self.queue
+        task = self.tasks[name] = task_from(self, function, name, queue, options, self.settings)
+        return task
+
+    def find(self, name: str) -> Task[..., Any]:
+        """The task of that name; raises `UnknownTask` with a guess at what was meant."""
+        task = self.tasks.get(name)
+        if task is None:
+            near = difflib.get_close_matches(name, self.tasks, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(self.tasks)) or 'none'}."
+            msg = f"no task named {name!r} is registered with this app; {hint} Nothing was sent."
+            raise UnknownTask(msg)
+        return task
+
+    # -- foreign messages --------------------------------------------------------------------------
+
+    @overload
+    def on_foreign(self, queue: F, /) -> F: ...
+    @overload
+    def on_foreign(self, queue: str | None = None, /) -> Callable[[F], F]: ...
+
+    def on_foreign(self, queue: Any = None, /) -> Any:
+        """Say which call a message is that Tenure did not send: `@app.on_foreign("queue")`; for all: `@app.on_foreign`.
+
+        The function gets a `Foreign` and returns `task.bind(…)` or `foreign.call(task)`; None: it is not known, and
+        goes to the dead letters. It is asked at every delivery, in the worker's event loop: it must not wait.
+        """
+        if callable(queue):
+            return self.router.add(None, queue)
+        name = None if queue is None else self.queue_named(queue)
+        return lambda route: self.router.add(name, route)
+
+    # -- schedules ---------------------------------------------------------------------------------
+
+    def schedule(
+        self, call: Call[Any], /, *,
+        cron: str | None = None,
+        every: float | timedelta | None = None,
+        timezone: str = "UTC",
+        missed: Literal["once", "skip"] = "once",
+        name: str | None = None,
+        **options: Unpack[Options],
+    ) -> "Schedule":  # fmt: skip
+        """Send `call` at every tick: once, however many workers run. Workers of this app do it.
+
+        `cron` is a crontab line in `timezone`, `every` an interval, counted from the epoch. `missed`: what to do about
+        ticks at which no worker ran: "once" sends one message for them all, "skip" sends none.
+        """
+        from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
+
+        given: object = call
+        if not isinstance(given, Call):
+            msg = f"schedule takes task.bind(…), not {given!r}; nothing was scheduled"
+            raise BadSchedule(msg)
+        name = call.task.name if name is None else name
+        # As queues do, schedules of one place belong to a namespace and a client; `default` goes without saying.
+        owners = (self.namespace, None if self.client == DEFAULT_CLIENT else self.client)
+        full = "/".join([*filter(None, owners), name])
+        if full in self.schedules:
+            msg = f"a schedule named {name!r} is registered already; give one of them another name="
+            raise BadSchedule(msg)
+        schedule = schedule_from(
+            full, call, cron=cron, every=every, timezone=timezone, missed=missed, options=options
+        )  # fmt: skip
+        self.schedules[full] = schedule
+        return schedule
+
+
+def _checked(what: str, name: str) -> str:
+    try:
+        return client_name(name)
+    except ValueError:
+        msg = f"{what}={name!r} cannot be part of a queue's name; use a-z, 0-9 and single dashes"
+        raise BadSetting(msg) from None

@@ -14,7 +14,7 @@ from tenure.errors import BrokerUnavailable
 from tenure.foreign import Router
 from tenure.lease import Lease
 from tenure.message import MessageState
-from tenure.runtime import delivery, handling, heartbeat, judging, routing, strangers, tidying
+from tenure.runtime import delivery, handling, heartbeat, held, judging, routing, strangers, tidying
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
@@ -95,7 +95,7 @@ def _renews_no_claim_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -
 
     async def touch_first(self: Heartbeat, beats: Any) -> Any:
         try:
-            await self._broker.touch([held.lease for held, _ in beats])
+            await self._broker.touch([beat.lease for beat, _ in beats])
         except BrokerUnavailable as error:
             return {}, error
         return await renew(self, beats)
@@ -207,8 +207,8 @@ FAULTS = {
         _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
     ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
-    "does not beat": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1e9), "Holding"),
-    "beats too much": Fault(_replace(heartbeat, "beat_interval", lambda _seconds: 1.0), "Completing"),
+    "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
+    "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),
     "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),
     "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
     "ignores max_hold": Fault(_replace(heartbeat, "max_hold", lambda _delivery: float("inf")), "Failing"),

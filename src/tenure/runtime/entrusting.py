@@ -17,8 +17,8 @@ from tenure.clock import Clock
 from tenure.errors import LeaseLost
 from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat, max_hold
-from tenure.runtime.held import Held
+from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.held import Held, max_hold
 from tenure.runtime.orders import (
     Begin,
     CheckNow,

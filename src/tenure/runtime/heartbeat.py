@@ -10,6 +10,9 @@ the broker is away the work goes on, and the fence decides when it is back.
 
 Of tasks with `heartbeat=False` nobody renews the lease once the handler has begun. It is still kept here: touched once
 on arrival where it was lent for less than the work needs, and lost at its end, whoever says so.
+
+When what is due for one lease, and what becomes of it after a beat, is in `held.py`. Before: `intake.py`, by way of
+`path.py`. After: `settling.py`.
 """
 
 import asyncio
@@ -26,9 +29,9 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, LeaseLost
 from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.held import BeatStats, Held, Wish
+from tenure.runtime.held import BeatStats, Held, Wish, first_due, max_hold
 from tenure.state import Ledger
-from tenure.timing.policy import beat_again_within, beat_interval
+from tenure.timing.policy import beat_interval
 
 __all__ = ["BeatStats", "Heartbeat"]
 
@@ -36,10 +39,6 @@ logger = logging.getLogger("tenure.heartbeat")
 
 #: Beats due within this part of their interval go along with one that is due now.
 _GATHER = 0.2
-#: To ask whether a lease stands that nobody renews; what is left of it, if that is more.
-_LEAST_TOUCH_SECONDS = 1.0
-
-
 #: A lease that is being renewed, and what was asked for it.
 _Beat = tuple[Held, Wish]
 
@@ -86,7 +85,7 @@ class Heartbeat:
         with self._lock:
             for delivery in deliveries:
                 ends = now + max_hold(delivery) if begun else float("inf")
-                held = self._held[delivery] = Held(delivery, _first_due(delivery, now), ends)
+                held = self._held[delivery] = Held(delivery, first_due(delivery, now), ends)
                 if begun and not delivery.is_renewed and delivery.verdict is None:  # else its settle waits
                     held.stop_renewing(now)
                 earliest = min(earliest, held.due, ends, held.lapses)
@@ -143,12 +142,7 @@ class Heartbeat:
             if held is None or delivery.lease_lost:
                 msg = f"the lease on {delivery.id} is lost; it was not renewed"
                 raise LeaseLost(msg)
-            asked = seconds or held.lease.seconds
-            if not held.is_renewed:  # a claim could be shortened by it, and nobody would make it longer again
-                asked = max(asked, held.rest(self._clock.monotonic()))
-            held.touch = max(asked, held.touch or 0.0)
-            held.due = 0.0
-            held.waiters.append(waiter)
+            held.ask(seconds, waiter, self._clock.monotonic())
         self._nudge()
         await asyncio.wrap_future(waiter)
 
@@ -238,10 +232,7 @@ class Heartbeat:
         held = self._held.values()
         if self._check_asked:
             self._check_asked = False
-            for one in held:
-                if not one.is_renewed and one.due == float("inf"):
-                    one.touch = max(_LEAST_TOUCH_SECONDS, one.rest(now))  # asked, and not renewed by it
-            return [h for h in held if h.due != float("inf") or h.lapses != float("inf")]
+            return [h for h in held if h.check(now)]
         if not any(h.due <= now for h in held):
             return []
         return [h for h in held if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
@@ -291,46 +282,26 @@ class Heartbeat:
 
     def _extend(self, beat: _Beat, now: float) -> None:
         held, wish = beat
-        held.due = now + beat_interval(held.lease.seconds) if not held.waiters else now
-        if not held.is_renewed:
-            held.due = float("inf") if not held.waiters else now
-            held.lapses = held.lease.deadline
-        held.extensions += 1
-        held.extended += wish.seconds or held.lease.seconds
-        held.last_error = None
-        for waiter in wish.listening():
-            waiter.set_result(None)
+        held.extend(wish, now)
 
     def _miss(self, missed: list[_Beat], error: BrokerUnavailable) -> None:
         now = self._clock.monotonic()
         with self._lock:
             for held, wish in missed:
-                held.lease = msgspec.structs.replace(held.lease, state=LeaseState.UNCERTAIN)
-                held.last_error = str(error)
-                held.due = now + beat_again_within(held.lease.seconds, held.lease.remaining(now))
-                if wish.seconds is not None and not held.is_renewed:
-                    held.touch = max(wish.seconds, held.touch or 0.0)  # nobody will ask for more later
-                for waiter in wish.listening():
-                    waiter.set_exception(error)
+                held.miss(wish, error, now)
         self._on_failed(len(missed), str(error))
 
     def _lose(self, lost: list[_Beat]) -> None:
         ended: list[Held] = []
         with self._lock:
             for held, wish in lost:
-                held.lease = msgspec.structs.replace(held.lease, state=LeaseState.LOST)
-                held.due = float("inf")
                 if held.delivery.verdict is None:
                     held.delivery.lease_lost = True
                     self._held.pop(held.delivery, None)
                     ended.append(held)
                 # Otherwise its settle waits in the outbox, and perhaps took effect though no answer came:
                 # the store's fence decides.
-                for waiter in (*wish.listening(), *held.take_wish().listening()):
-                    msg = (
-                        f"the lease on {held.delivery.id} is lost: it was cancelled, or somebody else may be running it"
-                    )
-                    waiter.set_exception(LeaseLost(msg))
+                held.lose(wish)
         for held in ended:
             logger.debug("the lease on %s is lost; its handler is ended", held.delivery.id)  # `reporting` tells people
             self._on_lost(held.delivery)
@@ -338,20 +309,3 @@ class Heartbeat:
 
 def _is_held(answer: Lease | None) -> bool | None:
     return None if answer is None else answer.state is LeaseState.HELD
-
-
-def _first_due(delivery: Delivery, now: float) -> float:
-    """At a third of the lease, or as was learned; sooner for one that is not new, as after a settle that failed."""
-    lease = delivery.lease
-    first = delivery.first_beat or beat_interval(lease.seconds)
-    return min(now + first, lease.deadline - lease.seconds + first)
-
-
-def max_hold(delivery: Delivery) -> float:
-    """How long it may be held at most, in seconds."""
-    message, task = delivery.message, delivery.task
-    if message is not None and message.overrides.max_hold_seconds is not None:
-        return message.overrides.max_hold_seconds
-    if task is not None and task.policy.lease.max_hold_seconds is not None:
-        return task.policy.lease.max_hold_seconds
-    return float("inf")

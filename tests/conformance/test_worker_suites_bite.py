@@ -241,6 +241,7 @@ FAULTS = {
     "runs whatever lies in the cloakroom": Fault(_runs_whatever_lies_in_the_cloakroom, "ClaimChecks"),
     "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
     "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
+    "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

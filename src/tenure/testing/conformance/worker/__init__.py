@@ -11,7 +11,7 @@
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
     suspects     who may have killed their workers run alone
-    checking     bodies that are too large for the broker
+    checking     bodies that are too large for the broker; `checking_crashes`: and their sender or worker dies
     crashpoints  killed before and after every single call
     storms       all of it together, seeded
 
@@ -20,6 +20,7 @@ Every promise of the first tier is a promise about calls; these are the promises
 
 from tenure.testing.conformance.runner import Suite
 from tenure.testing.conformance.worker.checking import ClaimChecks
+from tenure.testing.conformance.worker.checking_crashes import ClaimCheckCrashes
 from tenure.testing.conformance.worker.completing import Completing
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
@@ -48,6 +49,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Outages,
     Suspects,
     ClaimChecks,
+    ClaimCheckCrashes,
     CrashPoints,
     Storms,
 )

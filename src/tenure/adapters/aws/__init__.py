@@ -2,7 +2,7 @@
 
 SQS delivers, and forgets nothing; but it cannot say who holds a message, and a receipt is no proof of anything. So the
 truth about each message is a row in a table, changed by compare-and-set. Start reading at `entry.py`, then at
-`lending.py`.
+`lending.py` and `meeting.py`.
 
 `connect` makes broker and state over one shared store; nothing is opened before their `open`. Used by `assembly.py`.
 """

@@ -10,8 +10,9 @@ seal ends both. The claims of keys have rows of their own.
 
 import msgspec
 
+from tenure.claim import digest
 from tenure.lease import Lease
-from tenure.message import Counters, MessageState, Outgoing
+from tenure.message import Counters, Message, MessageState, Outgoing
 from tenure.record import HISTORY_LIMIT, Ending, Progress
 from tenure.verdict import Reason
 
@@ -149,6 +150,14 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         """Whether that is the lease under which it is lent now, and is not done. Overdue is not lost yet."""
         is_lent = self.state == MessageState.LEASED and not self.is_sealed
         return is_lent and (self.owner, self.fence) == (lease.owner, lease.fence)
+
+    def describe(self, message: Message) -> None:
+        """What is needed of a message without its body at hand."""
+        self.task, self.sent_at = message.task, message.sent_at
+        self.generation = self.carried = message.generation
+        self.key = None if message.key is None else f"key:{message.key}"
+        self.digest = "" if message.key is None else digest(message)
+        self.lease_seconds, self.max_attempts = message.overrides.lease_seconds, message.overrides.max_attempts
 
     def tell(self, ending: Ending) -> None:
         """Add to its history, which is bounded: a row has an end, and each of its kilobytes is sold."""

@@ -12,10 +12,10 @@ import msgspec
 from tenure.adapters.aws import lots
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import Entry
-from tenure.adapters.aws.lending import Seen, clamped, lease_of
 from tenure.adapters.aws.receipt import receipt_from, receipt_of
+from tenure.adapters.aws.seen import Seen, lease_of
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.traits import SLACK
+from tenure.adapters.aws.traits import SLACK, clamped
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState
@@ -39,7 +39,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
         if entry is None or not entry.is_held_under(lease):
             return Change(LeaseState.LOST)
         now = store.desk.now()
-        until = min(now + clamped(store, lease.seconds), entry.hold_until or math.inf)
+        until = min(now + clamped(store.options, lease.seconds), entry.hold_until or math.inf)
         if entry.deadline > until - _SAME * lease.seconds:
             # Its claim was renewed a moment ago, and the lease with it.
             granted[number] = entry.deadline - now

@@ -13,7 +13,6 @@ from tenure.adapters.aws import naming, uniqueness, wire
 from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
-from tenure.adapters.aws.lending import describe
 from tenure.adapters.aws.options import ATTRIBUTES
 from tenure.adapters.aws.queues import MAX_DELAY
 from tenure.adapters.aws.store import Store
@@ -114,7 +113,7 @@ async def _enter(store: Store, batch: Sequence[Outgoing], numbers: list[int]) ->
 def _entry(store: Store, outgoing: Outgoing, known: Entry | None) -> Entry:
     message = outgoing.message
     entry = Entry(queue=message.queue) if known is None else known
-    describe(entry, message)
+    entry.describe(message)
     entry.sent_at = message.sent_at or store.clock.wall()
     entry.level = naming.level_of(message, store.options.priorities)
     entry.put_back(outgoing.delay_seconds, store.desk.now())

@@ -12,7 +12,6 @@ from typing import TypeVar
 from tenure.adapters.aws import lots, shelf, wire
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
-from tenure.adapters.aws.lending import describe
 from tenure.adapters.aws.lent import Held
 from tenure.adapters.aws.receipt import receipt_from
 from tenure.adapters.aws.store import Store
@@ -34,7 +33,7 @@ async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
 
     def act(word: Ack, entry: Entry) -> Outcome:
         if word.routed is not None:
-            describe(entry, word.routed)
+            entry.describe(word.routed)
         entry.let_go()
         entry.state, entry.progress, entry.checkpoint = GONE, None, None
         return Outcome.DELETED

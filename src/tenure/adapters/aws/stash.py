@@ -3,7 +3,7 @@
 Waiting for work is a long poll, and a long poll brings the work. What it brings lies here, hidden in its queue, until
 `lease` takes it a moment later; it counts as lent only then. What nobody takes within seconds (the work of another
 queue came first, and there is no room for more) is put back for others. A poll is never broken off, because the copies
-that it would bring would be nobody's until their visibility ends. Before: `broker.wait`. After: `lending.py`.
+that it would bring would be nobody's until their visibility ends. Before: `broker.wait`. After: `receiving.py`.
 """
 
 import asyncio

@@ -39,3 +39,8 @@ def traits(options: Options) -> BrokerTraits:
         takes_tickets=options.wire != PLAIN,
         returned_first=False,
     )
+
+
+def clamped(options: Options, seconds: float) -> float:
+    """As long as a lease may be."""
+    return min(max(seconds, MIN_LEASE), MAX_LEASE, options.hold_seconds)

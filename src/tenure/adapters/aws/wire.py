@@ -7,7 +7,7 @@
 Both are read, whatever the URL says, so senders and workers may be switched in any order. A message keeps its form
 over returns and redrives. One without either is not ours: its attributes are kept with it as they are.
 
-Used by `sending.py`, `lending.py` and `operating.py`.
+Used by `sending.py`, `seen.py`, `lending.py` and `operating.py`.
 """
 
 import base64

@@ -1,0 +1,63 @@
+"""Receiving: copies from the physical queues, the queues of a request in turn and the highest priority first.
+
+What a poll brought before anybody asked comes first (`stash.py`). A copy that was received is lent to nobody yet: that
+is decided by what the state says of its message. Before: `queues.py`. After: `meeting.py`.
+"""
+
+import contextlib
+
+from tenure.adapters.aws.copy import Copy, Receipt, Spot
+from tenure.adapters.aws.store import Store
+from tenure.errors import BrokerUnavailable
+from tenure.lease import LeaseRequest
+
+#: Over so many messages of a queue, one comes from a lower priority while higher ones wait.
+_FAIRNESS = 10
+
+
+async def receive(store: Store, request: LeaseRequest, want: int, visibility: int) -> list[Copy]:
+    """Up to `want` copies, hidden for `visibility` seconds: what the stash has, then what the queues give."""
+    copies: list[Copy] = []
+    store.rotation += 1
+    start = store.rotation % len(request.queues) if request.queues else 0
+    queues = request.queues[start:] + request.queues[:start]
+    is_alone = len(queues) == 1 and len(store.queues.spots(queues[0])) == 1
+    for spot in (spot for queue in queues for spot in _in_turn(store, queue)):
+        copies += store.stash.take(spot)
+        if len(copies) < want and not store.stash.is_polled(spot):
+            wait = store.stash.glance_seconds if is_alone and not copies else 0.0
+            try:
+                copies += await store.queues.receive(spot, want - len(copies), visibility, wait)
+            except BrokerUnavailable:
+                if not copies:
+                    raise
+                return copies  # what came before is not to wait for the end of this trouble
+        if len(copies) >= want:
+            surplus = [Receipt(copy.spot, copy.receipt) for copy in copies[want:]]
+            with contextlib.suppress(BrokerUnavailable):  # they come back by themselves
+                await store.queues.hide(surplus)
+            return copies[:want]
+    return copies
+
+
+def _in_turn(store: Store, queue: str) -> list[Spot]:
+    """The physical queues, the highest first; every so often a lower one is, so that it does not starve."""
+    spots = store.queues.spots(queue)
+    if len(spots) == 1:
+        return spots
+    turn = store.turns[queue] = store.turns.get(queue, 0) + 1
+    if turn % _FAIRNESS:
+        return spots
+    lower = spots[1:]
+    at = turn // _FAIRNESS % len(lower)
+    return [*lower[at:], *lower[:at], spots[0]]
+
+
+def heads_of_groups(copies: list[Copy]) -> tuple[list[Copy], list[Copy]]:
+    """Of each FIFO group the first, which must end before the next may begin; and those behind."""
+    heads, behind, seen = list[Copy](), list[Copy](), set[tuple[Spot, str]]()
+    for copy in copies:
+        group = (copy.spot, copy.group or "")
+        (behind if copy.group and group in seen else heads).append(copy)
+        seen.add(group)
+    return heads, behind

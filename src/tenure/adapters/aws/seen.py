@@ -1,0 +1,57 @@
+"""A copy that was seen: what it says of its message, and the lease that its holder gets.
+
+Made of what `receiving.py` brings, and kept for `held` while a lease call has no answer (`lent.py`). Used by
+`lending.py`, `meeting.py` and `holding.py`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tenure import envelope
+from tenure.adapters.aws import wire
+from tenure.adapters.aws.copy import Copy
+from tenure.adapters.aws.entry import Entry
+from tenure.adapters.aws.receipt import receipt_of
+from tenure.adapters.aws.traits import MIN_LEASE
+from tenure.errors import BodyUndecodable
+from tenure.lease import Lease
+from tenure.message import Message
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A copy, and what it says."""
+
+    copy: Copy
+    id: str
+    #: Its envelope, whatever form it lies there in.
+    raw: bytes
+    #: None: it cannot be read.
+    message: Message | None
+
+    @classmethod
+    def of(cls, copy: Copy) -> "Seen":
+        """Read a copy. The id of a stranger's is made of SQS's own."""
+        raw = wire.unpack(copy.body, copy.head)
+        try:
+            message = envelope.decode(raw)
+        except BodyUndecodable:
+            return cls(copy, copy.id or f"sqs-{copy.sqs_id}", raw, None)
+        return cls(copy, copy.id or message.id, raw, message)
+
+
+def lease_of(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
+    """The lease as its holder gets it; `before` is when it was asked for (monotonic)."""
+    seconds = entry.seconds or MIN_LEASE
+    message, raw, copy = seen.message, seen.raw, seen.copy
+    beside: dict[str, Any] = {}
+    if message is None:
+        texts = {name: one.value for name, one in copy.attributes.items()}
+        beside = {"attributes": texts, "sent_at": copy.sent_at, "generation": entry.generation}
+    if message is not None and message.generation < entry.generation:  # it was redriven where it lay
+        raw = envelope.encode(msgspec.structs.replace(message, generation=entry.generation))
+    return Lease(
+        id=seen.id, queue=copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
+        receipt=receipt_of(entry.level, copy.receipt), seconds=seconds, deadline=before + seconds,
+        counters=entry.counters, **beside,
+    )  # fmt: skip

@@ -23,7 +23,8 @@ from tenure.simulation.book import Book
 from tenure.simulation.scenario import Scenario
 from tenure.simulation.timer import Timer
 from tenure.state import State
-from tenure.testing.faulty.honest import HonestBroker, HonestLedger, HonestState
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.faulty.honest_state import HonestLedger, HonestState
 from tenure.testing.virtual import VirtualClock
 
 #: Entries in one request.

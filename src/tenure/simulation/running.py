@@ -32,7 +32,7 @@ from tenure.simulation.timer import Timer
 from tenure.state import State
 from tenure.task import Policy, TaskOptions, policy_from
 from tenure.testing.crew import Mortal
-from tenure.testing.faulty.honest import HonestState
+from tenure.testing.faulty.honest_state import HonestState
 from tenure.testing.virtual import VirtualClock
 
 #: Told now and then: how many messages are out of the queue.

@@ -27,9 +27,9 @@ from tenure.testing.faulty import (
     touching,
     uniqueness,
 )
-from tenure.testing.faulty.honest import (
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.faulty.honest_state import (
     HonestBoard,
-    HonestBroker,
     HonestJournal,
     HonestLedger,
     HonestRecords,

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from tenure.notice import Notices, Pause, Tick
-from tenure.testing.faulty.honest import HonestBoard
+from tenure.testing.faulty.honest_state import HonestBoard
 
 
 class SecondPauseWins(HonestBoard):

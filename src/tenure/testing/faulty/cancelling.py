@@ -11,7 +11,8 @@ from tenure.message import Message, MessageState, Outgoing
 from tenure.record import Record
 from tenure.settlement import Ack, GiveBack, Outcome, Settlement
 from tenure.state import State
-from tenure.testing.faulty.honest import HonestBroker, HonestLedger, HonestRecords
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.faulty.honest_state import HonestLedger, HonestRecords
 from tenure.testing.faulty.lending import Remembering
 from tenure.testing.virtual import VirtualClock
 

@@ -6,7 +6,7 @@ import msgspec
 
 from tenure.claim import ClaimAnswer, ClaimRequest, Done, Fresh, Running, Scope, Seal, Token
 from tenure.state import State
-from tenure.testing.faulty.honest import HonestLedger
+from tenure.testing.faulty.honest_state import HonestLedger
 from tenure.testing.virtual import VirtualClock
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
-from tenure.testing.faulty.honest import HonestBoard, HonestJournal
+from tenure.testing.faulty.honest_state import HonestBoard, HonestJournal
 
 
 class EverybodysTurn(HonestBoard):

@@ -9,7 +9,7 @@ from tenure.lease import Lease
 from tenure.owner import DeadOwner, Owner
 from tenure.record import Progress, Record
 from tenure.state import State
-from tenure.testing.faulty.honest import HonestJournal, HonestRecords, HonestRoster
+from tenure.testing.faulty.honest_state import HonestJournal, HonestRecords, HonestRoster
 from tenure.testing.virtual import VirtualClock
 
 

@@ -1,7 +1,7 @@
 """A claim: the ledger's word on who may run a keyed message, and whether it was already done.
 
 Where a claim exists it *is* the lease; the broker's visibility is then only a delivery timer.
-Asked by `runtime/intake.py` for a whole batch; sealed by `runtime/settling.py`.
+Asked by `runtime/admission.py` for a whole batch; sealed by `runtime/settling.py`.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ A route is asked whenever such a message is lent, also after a return or a redri
 each time; it must not wait. From its answer on the message goes the way of every other one, under the id that its
 service gave it. None: nobody knows it, and it goes to the dead letters as it lay there.
 
-Asked by `runtime/intake.py`. Before: `Broker.lease`.
+Asked by `runtime/admission.py`. Before: `Broker.lease`.
 """
 
 import base64

@@ -15,6 +15,7 @@ from tenure.foreign import Router
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.runtime import delivery, handling, heartbeat, held, judging, routing, strangers, tidying
+from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
@@ -113,10 +114,10 @@ def _calls_a_stop_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _runs_what_the_ledger_calls_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def all_in(_self: Intake, deliveries: list[Delivery]) -> list[Delivery]:
+    async def all_in(_self: Admission, deliveries: list[Delivery]) -> list[Delivery]:
         return deliveries
 
-    monkeypatch.setattr(Intake, "_claim", all_in)
+    monkeypatch.setattr(Admission, "_claim", all_in)
 
 
 def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """A delivery: one message on its way through one worker.
 
-Made by `intake`, held by `heartbeat`, run by `handling`, ended by `settling`. It is the only mutable
+Made by `admission`, held by `heartbeat`, run by `handling`, ended by `settling`. It is the only mutable
 thing on the path, and each stage writes only its own fields.
 """
 

@@ -23,7 +23,6 @@ from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
-from tenure.runtime.intake import SUSPECT_CRASHES
 from tenure.runtime.judging import judge_error, judge_failure, judge_result
 from tenure.runtime.link import WorkerLink
 from tenure.runtime.room import Room
@@ -35,6 +34,9 @@ logger = logging.getLogger("tenure.handling")
 
 #: How long a handler that was cancelled may take to end, before it is left to itself.
 PATIENCE_SECONDS = 3.0
+
+#: How often a message may have been there when its owner died, before it must run alone.
+SUSPECT_CRASHES = 2
 
 #: How long a message waits after no child process could be started for it.
 CHILD_FAILED_SECONDS = 30.0

@@ -11,8 +11,8 @@ the broker is away the work goes on, and the fence decides when it is back.
 Of tasks with `heartbeat=False` nobody renews the lease once the handler has begun. It is still kept here: touched once
 on arrival where it was lent for less than the work needs, and lost at its end, whoever says so.
 
-When what is due for one lease, and what becomes of it after a beat, is in `held.py`. Before: `intake.py`, by way of
-`path.py`. After: `settling.py`.
+When what is due for one lease, and what becomes of it after a beat, is in `held.py`. Before: `admission.py`, by way
+of `path.py`. After: `settling.py`.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The path, put together: the stages of one worker, each knowing only its neighbours.
 
-    intake → (claim) → heartbeat holds → handling → outbox seals and settles → reporting
+    intake → admission (claims) → heartbeat holds → handling → outbox seals and settles → reporting
 
-This is what intake calls its crew and what the jobs beside the path tell (`beside.py`): a word from either goes to
+This is what admission calls its crew and what the jobs beside the path tell (`beside.py`): a word from either goes to
 the stage that can act on it. Made by `worker.py`, which starts and stops it.
 """
 
@@ -18,6 +18,7 @@ from tenure.event import Event, EventKind
 from tenure.foreign import Router
 from tenure.owner import Owner
 from tenure.runtime import reporting
+from tenure.runtime.admission import Admission
 from tenure.runtime.beside import Beside
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
@@ -88,13 +89,16 @@ class Path:
             fetching=self.fetching,
         )  # fmt: skip
         self.handling.on_fetched = self._on_fetched
-        self.intake = Intake(
+        admission = Admission(
             broker, state, clock, slots, self,
-            queues=options.queues, tasks=tasks, lease_seconds=options.lease_seconds, room=self._room,
-            learning=learning, routing=Routing(router, options.sweep.max_attempts),
+            tasks=tasks, room=self._room, learning=learning, routing=Routing(router, options.sweep.max_attempts),
+        )  # fmt: skip
+        self.intake = Intake(
+            broker, clock, slots, self, admission,
+            queues=options.queues, lease_seconds=options.lease_seconds, learning=learning,
         )  # fmt: skip
 
-    # -- what intake asks --------------------------------------------------------------------------
+    # -- what intake and admission ask -------------------------------------------------------------
 
     @property
     def owner(self) -> Owner:

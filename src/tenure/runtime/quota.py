@@ -1,12 +1,12 @@
 """Quotas: at most so many of one task at once in one worker (`concurrency=` of a task).
 
-Intake lets in up to the limit. Of the surplus a few wait in the worker (`room.py`), enough that no place stands empty
-while the next one is fetched. The rest goes back to its queue, uncounted, with a delay so that each comes back about
-when its turn should come; so a flood of a limited task neither fills the slots nor keeps the others of its queue from
-being reached. The line is an estimate: whoever comes back too early lines up again, and other workers may take it
+Admission lets in up to the limit. Of the surplus a few wait in the worker (`room.py`), enough that no place stands
+empty while the next one is fetched. The rest goes back to its queue, uncounted, with a delay so that each comes back
+about when its turn should come; so a flood of a limited task neither fills the slots nor keeps the others of its queue
+from being reached. The line is an estimate: whoever comes back too early lines up again, and other workers may take it
 meanwhile.
 
-Asked by `intake.py`, told by `handling.py` when a handler's code has ended: a thread that was left counts on.
+Asked by `admission.py`, told by `handling.py` when a handler's code has ended: a thread that was left counts on.
 """
 
 import math

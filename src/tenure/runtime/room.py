@@ -4,7 +4,7 @@ Their leases are held and they take slots, so there are never more of them than 
 others of the queue still get through. What finds no room is sent away for about as long as its turn is off, and so is
 whoever waits too long (the runs before it last longer than was thought): another worker may have a place for it.
 
-Asked by `intake.py`, told by `handling.py` when a handler's code has ended. The figures are with `quota.py`.
+Asked by `admission.py`, told by `handling.py` when a handler's code has ended. The figures are with `quota.py`.
 """
 
 import asyncio

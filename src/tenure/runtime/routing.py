@@ -1,7 +1,7 @@
 """Routing: what a message that Tenure did not send is read as, by the app's own route (`tenure/foreign.py`).
 
 A route that does not know it, or says that it can never be read, sends it to the dead letters at once, as it lay in its
-queue. One that fails otherwise has used an attempt: what it needed may be there next time. Used by `intake.py`.
+queue. One that fails otherwise has used an attempt: what it needed may be there next time. Used by `admission.py`.
 """
 
 import random

@@ -4,7 +4,7 @@ In a rolling deploy an old worker meets the tasks of a new one. While a worker t
 the queue, a stranger goes back for a moment, and is that one's to take, however long the deploy rests half way. What
 nobody alive knows goes back for longer each time, and is put aside when that has been so for ten minutes.
 
-Used by `intake.py`. How long nobody has known it is told by the reasons that the give-backs left in its history.
+Used by `admission.py`. How long nobody has known it is told by the reasons that the give-backs left in its history.
 """
 
 import random

@@ -171,7 +171,7 @@ class LiveSqsHarness(LiveHarness):
         """Not every queue takes a mebibyte: older ones do not, nor do those of other servers."""
         broker, state = await self._connect()
         try:
-            return (await self._store.queues.known(Spot(QUEUE, 0))).body_limit
+            return (await self._store.spots.known(Spot(QUEUE, 0))).body_limit
         finally:
             await state.close()
             await broker.close()

@@ -401,7 +401,7 @@ async def test_a_message_that_sqs_moved_away_by_its_own_policy_waits_where_the_f
 
 
 async def test_a_queue_that_is_missing_is_made_only_when_asked(house: SqsHarness) -> None:
-    house._store.queues._options = msgspec.structs.replace(house._options, create=False)
+    house._store.spots._options = msgspec.structs.replace(house._options, create=False)
     with pytest.raises(QueueMissing, match="create=yes"):
         await house.send(house.message(queue="nowhere"))
     assert await house.state.records.get("nowhere") is None

@@ -216,7 +216,7 @@ async def test_a_foreign_fifo_message_goes_back_to_its_group(usual: FauxqsHarnes
     lease = await usual.lease_one(usual.stranger(), queues=(queue,))
     await usual.broker.dead_letter([DeadLetter(lease, BROKEN)])
     await usual.broker.redrive([lease.id])
-    (entry,) = await usual._store.queues.receive(usual._store.queues.spots(queue)[0], 1, 30)
+    (entry,) = await usual._store.queues.receive(usual._store.spots.of(queue)[0], 1, 30)
     assert (entry.group, entry.id) == ("north", lease.id)
 
 

@@ -39,8 +39,8 @@ class SqsBroker:
         return SqsBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
-        spots = [spot for queue in queues for spot in self._store.queues.spots(queue)]
-        return [one for spot in spots for one in (await self._store.queues.known(spot)).findings]
+        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
+        return [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         return await self._store.act(sending.send(self._store, batch)) if batch else []
@@ -49,7 +49,7 @@ class SqsBroker:
         return await self._store.act(lending.lease(self._store, request))
 
     async def wait(self, queues: Sequence[str], seconds: float) -> None:
-        spots = [spot for queue in queues for spot in self._store.queues.spots(queue)]
+        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
         await self._store.stash.wait(spots, seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:

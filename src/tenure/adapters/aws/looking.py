@@ -71,7 +71,7 @@ def _browsed(queue: str, place: int, id: str, entry: Entry, body: str) -> Browse
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
-    names = await store.queues.names() if queues is None else list(queues)
+    names = await store.spots.names() if queues is None else list(queues)
     leased = await _leased(store)
     found = [await _depth(store, queue, leased.get(queue, 0)) for queue in names]
     if queues is not None:
@@ -82,7 +82,7 @@ async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
 async def _depth(store: Store, queue: str, leased: int) -> Depth:
     dead = await shelf.count(store, queue)
     try:
-        counts = [await _counts(store, spot) for spot in store.queues.spots(queue)]
+        counts = [await _counts(store, spot) for spot in store.spots.of(queue)]
     except ConfigurationError:  # not everybody may ask, and a name may be no queue's
         return Depth(
             queue=queue, ready=None, delayed=None, leased=leased, dead=dead, oldest_age_seconds=None, estimated=True

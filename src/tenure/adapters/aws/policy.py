@@ -1,7 +1,7 @@
 """A queue's own redrive policy: after so many receives SQS itself moves a message away, past Tenure.
 
 Tenure counts attempts itself and keeps dead letters itself, so it needs no policy. Where one is, it is respected: a
-patient one is told as a finding, one that would take messages away too soon is an error. Pure; used by `queues.py`.
+patient one is told as a finding, one that would take messages away too soon is an error. Pure; used by `spots.py`.
 """
 
 import json

@@ -1,7 +1,8 @@
-"""The physical queues: SQS's own verbs, in batches of ten, each entry's failure read.
+"""What is said to the physical queues: SQS's own verbs, in batches of ten, each entry's failure read.
 
 A 200 can hide entries that failed, so every answer is read. A receipt that is not the latest is no error here: who
-holds a message stands in the state, and whoever meets the message next finds it there.
+holds a message stands in the state, and whoever meets the message next finds it there. Where the queues are, and
+whether they can be worked with, is in `spots.py`.
 """
 
 import asyncio
@@ -13,15 +14,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from tenure.adapters.aws import faults, naming, policy, wire
+from tenure.adapters.aws import faults, naming, wire
 from tenure.adapters.aws.copy import Copy, Parcel, Receipt, Spot
 from tenure.adapters.aws.link import POLL_SECONDS, Link
+from tenure.adapters.aws.spots import LARGEST, Spots
 from tenure.adapters.aws.wire import Attribute
 from tenure.answer import AnswerKind
 from tenure.errors import BrokerUnavailable
-from tenure.finding import Finding
 from tenure.retry import RetryPolicy
 
 logger = logging.getLogger("tenure.aws")
@@ -30,46 +29,20 @@ BATCH = 10
 #: The longest that a message can be hidden from the moment of its receive.
 MAX_HIDE = 43_200
 MAX_DELAY = 900
-_KEEP = 14 * 86_400
-_LARGEST = 1024 * 1024
 #: What XML has no room for; JSON can say it otherwise.
 _ILLEGAL = re.compile("[\ufffe\uffff]")
 #: Entries that may pass are said again so often.
 _AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.1)
-#: What was said in the log of this process: each of its stores would find the same.
-_TOLD: set[Finding] = set()
-
-
-class Known(msgspec.Struct, frozen=True):
-    """What is known of a physical queue."""
-
-    url: str
-    body_limit: int
-    keep_seconds: int
-    #: What is unwise about how it is set up.
-    findings: tuple[Finding, ...] = ()
 
 
 class Queues:
     """SQS, with Tenure's names."""
 
-    def __init__(self, link: Link) -> None:
-        """Stand on `link`."""
+    def __init__(self, link: Link, spots: Spots) -> None:
+        """Speak through `link`, to the queues that `spots` knows."""
         self._link = link
         self._options = link.options
-        self._known: dict[Spot, Known] = {}
-
-    def spots(self, queue: str) -> list[Spot]:
-        """The physical queues of a queue, the highest priority first."""
-        count = naming.levels(queue, self._options.priorities)
-        return [Spot(queue, level) for level in reversed(range(count))]
-
-    async def known(self, spot: Spot) -> Known:
-        """Where a physical queue is; made if that was asked for. Raises `QueueMissing`, `RedriveTooSoon`."""
-        known = self._known.get(spot)
-        if known is None:
-            known = self._known[spot] = await self._find(spot)
-        return known
+        self._spots = spots
 
     # -- send, receive -------------------------------------------------------------------------------
 
@@ -104,7 +77,7 @@ class Queues:
 
     async def receive(self, spot: Spot, want: int, visibility: int, wait: float = 0.0) -> list[Copy]:
         """Up to ten copies, hidden for `visibility` seconds from now; waits up to `wait` seconds for the first."""
-        await self.known(spot)
+        await self._spots.known(spot)
         hidden_until = self._link.clock.monotonic() + visibility
         answer = await self._call_at(
             spot, "receive_message", MaxNumberOfMessages=min(want, BATCH),
@@ -181,76 +154,19 @@ class Queues:
             "ApproximateNumberOfMessagesNotVisible",
             "ApproximateNumberOfMessagesDelayed",
         ]
-        # Whoever only looks makes nothing, and may look at a queue that cannot be worked with.
-        known = self._known.get(spot)
-        url = await self._url(self._name(spot)) if known is None else known.url
+        url = await self._spots.url(spot)
         answer = await self._call("get_queue_attributes", QueueUrl=url, AttributeNames=names)
         visible, hidden, delayed = (int(answer.get("Attributes", {}).get(name, 0)) for name in names)
         return visible, hidden, delayed
 
-    async def names(self) -> list[str]:
-        """The queues that are there under our prefix; those of other priorities are told once."""
-        found: set[str] = set()
-        words: dict[str, Any] = {"MaxResults": 1000}
-        if self._options.prefix:
-            words["QueueNamePrefix"] = self._options.prefix
-        while True:
-            answer = await self._call("list_queues", **words)
-            for url in answer.get("QueueUrls", ()):
-                name = url.rpartition("/")[2].removeprefix(self._options.prefix)
-                if self._options.priorities > 1:
-                    name = name.removesuffix("-low").removesuffix("-high")
-                found.add(name)
-            if not answer.get("NextToken"):
-                return sorted(found)
-            words["NextToken"] = answer["NextToken"]
-
-    def _name(self, spot: Spot) -> str:
-        count = naming.levels(spot.queue, self._options.priorities)
-        return naming.physical(self._options.prefix, spot.queue, spot.level, count)
-
-    async def _url(self, name: str) -> str:
-        words = {"QueueName": name}
-        if self._options.account:
-            words["QueueOwnerAWSAccountId"] = self._options.account
-        return str((await self._call("get_queue_url", **words))["QueueUrl"])
-
-    async def _find(self, spot: Spot) -> Known:
-        name = self._name(spot)
-        try:
-            url = await self._url(name)
-        except faults.QueueMissing as error:
-            if not self._options.create:
-                where = self._options.place
-                text = f"{where} has no queue {name!r}; make it, or add create=yes to the URL. Nothing was done"
-                raise faults.QueueMissing(text) from error
-            attributes = {"MessageRetentionPeriod": str(_KEEP)}
-            if naming.is_fifo(name):
-                attributes["FifoQueue"] = "true"
-            url = (await self._call("create_queue", QueueName=name, Attributes=attributes))["QueueUrl"]
-        answer = await self._call("get_queue_attributes", QueueUrl=url, AttributeNames=["All"])
-        return self._checked(name, url, answer.get("Attributes", {}))
-
-    def _checked(self, name: str, url: str, attributes: dict[str, str]) -> Known:
-        found: tuple[Finding, ...] = ()
-        if (own := policy.read(attributes)) is not None:
-            policy.refuse_eager(name, own)
-            found = (policy.finding(name, own),)
-        for one in found:
-            if one not in _TOLD:
-                _TOLD.add(one)
-                logger.warning("%s: %s. %s [%s]", one.subject, one.evidence, one.remedy, one.id)
-        limit = int(attributes.get("MaximumMessageSize", _LARGEST))
-        return Known(url, limit, int(attributes.get("MessageRetentionPeriod", _KEEP)), found)
-
     async def _call_at(self, spot: Spot, operation: str, **words: Any) -> Any:
         """A call to a physical queue. One that was deleted meanwhile is made again, if that was asked for."""
-        known = await self.known(spot)
+        known = await self._spots.known(spot)
         try:
             return await self._call(operation, QueueUrl=known.url, **words)
         except faults.QueueGone:
             if self._options.create:
-                self._known.pop(spot, None)
+                self._spots.forget(spot)
             raise
 
     async def _call(self, operation: str, **words: Any) -> Any:
@@ -306,7 +222,7 @@ def _by_size(numbers: list[int], parcels: Sequence[Parcel]) -> list[list[int]]:
     for number in numbers:
         parcel = parcels[number]
         length = wire.size(parcel.id, parcel.body, parcel.head, parcel.attributes) + 64
-        if not batches or len(batches[-1]) == BATCH or size + length > _LARGEST:
+        if not batches or len(batches[-1]) == BATCH or size + length > LARGEST:
             batches.append([])
             size = 0
         batches[-1].append(number)

@@ -21,7 +21,7 @@ async def receive(store: Store, request: LeaseRequest, want: int, visibility: in
     store.rotation += 1
     start = store.rotation % len(request.queues) if request.queues else 0
     queues = request.queues[start:] + request.queues[:start]
-    is_alone = len(queues) == 1 and len(store.queues.spots(queues[0])) == 1
+    is_alone = len(queues) == 1 and len(store.spots.of(queues[0])) == 1
     for spot in (spot for queue in queues for spot in _in_turn(store, queue)):
         copies += store.stash.take(spot)
         if len(copies) < want and not store.stash.is_polled(spot):
@@ -42,7 +42,7 @@ async def receive(store: Store, request: LeaseRequest, want: int, visibility: in
 
 def _in_turn(store: Store, queue: str) -> list[Spot]:
     """The physical queues, the highest first; every so often a lower one is, so that it does not starve."""
-    spots = store.queues.spots(queue)
+    spots = store.spots.of(queue)
     if len(spots) == 1:
         return spots
     turn = store.turns[queue] = store.turns.get(queue, 0) + 1

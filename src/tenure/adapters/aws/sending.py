@@ -143,7 +143,7 @@ async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Re
     """Why it cannot be stored. None: it can."""
     message, delay = outgoing.message, outgoing.delay_seconds
     spot = Spot(message.queue, naming.level_of(message, store.options.priorities))
-    known = await store.queues.known(spot)
+    known = await store.spots.known(spot)
     limit = min(store.options.body_limit, known.body_limit - ATTRIBUTES)
     size = len(body.encode()) + max(0, len(head.encode()) - len("null"))
     if message.ticket is not None and head:

@@ -17,6 +17,7 @@ from tenure.adapters.aws.link import Link
 from tenure.adapters.aws.queues import Queues
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
+from tenure.adapters.aws.spots import Spots
 from tenure.adapters.aws.stash import Stash
 from tenure.table import Table
 
@@ -36,7 +37,8 @@ class Store:
         self.table = make_table(link)
         self.lent = Lent() if lent is None else lent
         self.desk = Desk(self.table, link.clock, link.options.keep_seconds, self.lent.wrote)
-        self.queues = Queues(link)
+        self.spots = Spots(link)
+        self.queues = Queues(link, self.spots)
         self.roster = AwsRoster(self.desk)
         self.ledger = AwsLedger(self.desk, self.roster, self.lent)
         self.records = AwsRecords(self.desk)

@@ -31,8 +31,8 @@ from tenure.simulation.seat import NEVER, QUEUE, TASK, Seat
 from tenure.simulation.timer import Timer
 from tenure.state import State
 from tenure.task import Policy, TaskOptions, policy_from
-from tenure.testing.crew import Mortal
 from tenure.testing.faulty.honest_state import HonestState
+from tenure.testing.mortal import Mortal
 from tenure.testing.virtual import VirtualClock
 
 #: Told now and then: how many messages are out of the queue.

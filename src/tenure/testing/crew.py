@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from tenure import envelope
 from tenure.app import Tenure
@@ -24,40 +24,13 @@ from tenure.runtime.locating import Locator
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.worker import Worker
 from tenure.settlement import Ack, GiveBack
-from tenure.state import State
 from tenure.task import Task
 from tenure.testing.faults import Crash, Faults, KitError, LostAck, LostLease, Outage
 from tenure.testing.here import Here
+from tenure.testing.mortal import Mortal, MortalWire
 from tenure.testing.wire import Listener, Wire
 
 _LOOK_SECONDS, _MOST_LOOKS = 0.01, 100
-
-
-class Mortal(State, Protocol):
-    """A state in which a test can have an owner die."""
-
-    def kill(self, owner_id: str) -> None:
-        """From now on its death is proven."""
-        ...
-
-
-class MortalWire(Wire):
-    """A wire that ends those who still wait on it when their worker is dead and buried.
-
-    Nobody can end a thread: one that asks its context something would wait for ever, and time with it.
-    """
-
-    def __init__(self, broker: Broker, state: State, heard: Listener) -> None:
-        """To a worker that lives."""
-        super().__init__(broker, state, heard)
-        self.is_buried = asyncio.Event()
-
-    async def _pass(self) -> None:
-        await self._thawed.wait()
-        if self.is_cut.is_set():
-            await self.is_buried.wait()
-            msg = "the worker was killed by the test; nothing that it says gets through"
-            raise BrokerUnavailable(msg)
 
 
 class Crew:

@@ -25,8 +25,9 @@ from tenure import assembly
 from tenure.app import Tenure
 from tenure.event import Event
 from tenure.task import Task
-from tenure.testing.crew import Crew, Mortal
+from tenure.testing.crew import Crew
 from tenure.testing.faults import Crash, FaultNotStruck, Faults, KitError, LostAck, LostLease, Outage, When
+from tenure.testing.mortal import Mortal
 from tenure.testing.patience import MOST_RUNS, MOST_TIME, Patience, too_many_at_once
 from tenure.testing.promised import NeverAwaited, Promised
 from tenure.testing.view import Seen, View

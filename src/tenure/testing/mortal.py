@@ -1,0 +1,39 @@
+"""What a test can kill: a state that takes its word for the death of an owner, and the wire of a worker that dies.
+
+Used by `crew.py`.
+"""
+
+import asyncio
+from typing import Protocol
+
+from tenure.broker import Broker
+from tenure.errors import BrokerUnavailable
+from tenure.state import State
+from tenure.testing.wire import Listener, Wire
+
+
+class Mortal(State, Protocol):
+    """A state in which a test can have an owner die."""
+
+    def kill(self, owner_id: str) -> None:
+        """From now on its death is proven."""
+        ...
+
+
+class MortalWire(Wire):
+    """A wire that ends those who still wait on it when their worker is dead and buried.
+
+    Nobody can end a thread: one that asks its context something would wait for ever, and time with it.
+    """
+
+    def __init__(self, broker: Broker, state: State, heard: Listener) -> None:
+        """To a worker that lives."""
+        super().__init__(broker, state, heard)
+        self.is_buried = asyncio.Event()
+
+    async def _pass(self) -> None:
+        await self._thawed.wait()
+        if self.is_cut.is_set():
+            await self.is_buried.wait()
+            msg = "the worker was killed by the test; nothing that it says gets through"
+            raise BrokerUnavailable(msg)

@@ -21,7 +21,7 @@ from tenure.settlement import GiveBack
 from tenure.testing.harness import Harness
 from tenure.verdict import Completed
 
-from .test_heartbeat import LEASE, THIRD, Bench
+from .beating import LEASE, THIRD, Bench
 
 _HEADER = 4
 

@@ -9,6 +9,8 @@ import os
 
 import msgspec
 
+from tenure.errors import OwnerRetired
+
 
 class Owner(msgspec.Struct, frozen=True):
     """Who holds a lease, and where to look for it."""
@@ -43,3 +45,11 @@ class DeadOwner(msgspec.Struct, frozen=True):
 def new_nonce() -> str:
     """Eight hex digits, new for each boot of a worker."""
     return os.urandom(4).hex()
+
+
+def retired(owner: str) -> OwnerRetired:
+    """What every store says to an owner that was declared dead: whatever it still asks for comes too late."""
+    return OwnerRetired(
+        f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
+        "It must join again under a new nonce"
+    )

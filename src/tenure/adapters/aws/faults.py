@@ -10,7 +10,7 @@ import asyncio
 from botocore import exceptions  # type: ignore[import-untyped]
 
 from tenure.answer import Answer, AnswerKind, read_answer, read_refusal
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, OwnerRetired, StoreMissing, TenureError
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreMissing, TenureError
 
 _LOGIN = frozenset({
     "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "IncompleteSignature",
@@ -139,8 +139,3 @@ def _login(code: str, text: str) -> str:
     if code in ("RequestTimeTooSkewed", "RequestExpired") or any(words in text.lower() for words in _SKEWED):
         return f"says that this machine's clock is wrong ({code}: {text}); set it, and keep it set"
     return f"does not take these credentials ({code}: {text})"
-
-
-def retired(owner: str) -> OwnerRetired:
-    """For a boot that was declared dead."""
-    return OwnerRetired(f"{owner} was declared dead, and its messages are others' now; join again under a new nonce")

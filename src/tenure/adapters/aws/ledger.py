@@ -10,13 +10,14 @@ from typing import TypeVar
 
 import msgspec
 
-from tenure.adapters.aws import bulk, faults
+from tenure.adapters.aws import bulk
 from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, claim_place, entry_place
 from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Bulk, Claim, Entry
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.roster import AwsRoster
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import MessageState, Outgoing
+from tenure.owner import retired
 from tenure.table import Place
 
 _ID = "id:"
@@ -79,7 +80,7 @@ class AwsLedger:
         banned = await self._roster.banned(owners - {""})
         for request in batch:
             if request.owner in banned:
-                raise faults.retired(request.owner)
+                raise retired(request.owner)
         answers: dict[int, _Decided] = {}
         own = [number for number, request in enumerate(batch) if _is_own(request.scope)]
         others = [number for number, request in enumerate(batch) if not _is_own(request.scope)]

@@ -12,7 +12,7 @@ import math
 from collections.abc import Coroutine
 from typing import Any, TypeVar, cast
 
-from tenure.adapters.aws import faults, lots, returning, wire
+from tenure.adapters.aws import lots, returning, wire
 from tenure.adapters.aws.copy import Copy, Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
@@ -25,6 +25,7 @@ from tenure.adapters.aws.traits import SLACK, clamped
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
+from tenure.owner import retired
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
         # Last: whoever bans first writes the ban and then looks what is held, so one of the two sees the other.
         if await store.roster.banned([request.owner]):
             await returning.return_all(store, request.owner, leases)
-            raise faults.retired(request.owner)
+            raise retired(request.owner)
     except BrokerUnavailable as error:
         if error.outcome_unknown or not copies:
             raise

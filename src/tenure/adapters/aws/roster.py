@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from tenure.adapters.aws import faults
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import DeadOwner, Owner, retired
 from tenure.table import Place, Write
 
 #: How long a word counts.
@@ -79,7 +78,7 @@ class AwsRoster:
         # Last: whoever bans writes the ban first, so one of the two sees the other.
         if await self.banned([owner.id]):
             await self._desk.table.write([Write(_place(owner.id), None, None)])
-            raise faults.retired(owner.id)
+            raise retired(owner.id)
         self._said[owner.id] = self._desk.clock.monotonic()
 
     async def beat(self, owner: Owner) -> None:

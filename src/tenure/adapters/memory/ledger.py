@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from tenure.adapters.memory.keys import Row, RowState
 from tenure.adapters.memory.store import Store
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
-from tenure.errors import OwnerRetired
 from tenure.message import MessageState
+from tenure.owner import retired
 
 
 class MemoryLedger:
@@ -22,10 +22,9 @@ class MemoryLedger:
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
         """Ask to run. Raises `OwnerRetired` for an owner that was declared dead: others run its messages."""
         async with self._store.step() as now:
-            retired = sorted({request.owner for request in batch} & self._store.members.banned)
-            if retired:
-                msg = f"{retired[0]} was declared dead and may run nothing; join again under a new nonce"
-                raise OwnerRetired(msg)
+            banned = sorted({request.owner for request in batch} & self._store.members.banned)
+            if banned:
+                raise retired(banned[0])
             return [self._claim(request, now) for request in batch]
 
     def _claim(self, request: ClaimRequest, now: float) -> ClaimAnswer:

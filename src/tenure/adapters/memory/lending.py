@@ -10,16 +10,15 @@ import msgspec
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.store import Line, Store
 from tenure.adapters.memory.traits import clamped_lease
-from tenure.errors import OwnerRetired
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MessageState
+from tenure.owner import retired
 
 
 def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
     """Lend up to `want`. All of one call share a fence, which is higher than every one before."""
     if request.owner in store.members.banned:
-        msg = f"{request.owner} was declared dead and lent nothing; join again under a new nonce"
-        raise OwnerRetired(msg)
+        raise retired(request.owner)
     want = min(request.want, store.traits.batch_limit)
     fence = store.next_fence()
     lent: list[Lease] = []

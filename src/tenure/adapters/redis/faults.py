@@ -15,7 +15,6 @@ from tenure.errors import (
     BrokerError,
     BrokerUnavailable,
     ConfigurationError,
-    OwnerRetired,
     StoreForeign,
     StoreMissing,
     StoreUnwritable,
@@ -209,14 +208,6 @@ def forked(place: str) -> StoreUnwritable:
     return StoreUnwritable(
         f"{place} was opened before this process was forked; nothing was written. "
         "Connect and open it again in the child"
-    )
-
-
-def retired(owner: str) -> OwnerRetired:
-    """It was declared dead, and whatever it still says comes too late."""
-    return OwnerRetired(
-        f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
-        "It must join again under a new nonce"
     )
 
 

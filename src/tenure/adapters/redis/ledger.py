@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tenure.adapters.redis import faults
 from tenure.adapters.redis.naming import scope_text
 from tenure.adapters.redis.script import LEDGER
 from tenure.adapters.redis.store import Store, micros
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import Outgoing
+from tenure.owner import retired
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class RedisLedger:
         answers: list[Any] = [None] * len(batch)
         for places, told in zip(by_queue.values(), await store.run_all(calls, keeps=word == "seal"), strict=True):
             if told == -1:
-                raise faults.retired(_owner(batch[places[0]]))
+                raise retired(_owner(batch[places[0]]))
             for place, answer in zip(places, told, strict=True):
                 answers[place] = answer
         return answers

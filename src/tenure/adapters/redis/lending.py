@@ -15,6 +15,7 @@ from tenure.broker import BrokerTraits
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
+from tenure.owner import retired
 
 logger = logging.getLogger("tenure.redis")
 
@@ -84,7 +85,7 @@ class Lending:
             arguments += (task, micros(own))
         loans = await self._store.run(LEASE, queues, *arguments)
         if loans == -1:
-            raise faults.retired(request.owner)
+            raise retired(request.owner)
         return self._read(loans, queues, request.owner, asked)
 
     def _read(self, loans: list[Any], queues: list[str], owner: str, asked: float) -> list[Lease]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis import faults, strange
+from tenure.adapters.redis import strange
 from tenure.adapters.redis.script import ROSTER
 from tenure.adapters.redis.store import Store, micros
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import DeadOwner, Owner, retired
 
 #: How long a word counts.
 PRESENCE_SECONDS = 15.0
@@ -64,7 +64,7 @@ class RedisRoster:
         window = micros(PRESENCE_SECONDS)
         joined = await self._store.run(ROSTER, (), "join", owner.id, _encode(owner), self._store.token, window)
         if not joined:
-            raise faults.retired(owner.id)
+            raise retired(owner.id)
 
     async def beat(self, owner: Owner) -> None:
         """Say that it is still there, by this store's connection from now on. If the server lost it, it joins again."""

@@ -26,6 +26,7 @@ from tenure.adapters.redis.script import LOOK, Script
 from tenure.adapters.redis.sentinel import SentinelLink
 from tenure.clock import Clock, SystemClock
 from tenure.finding import Finding
+from tenure.owner import retired
 
 #: The ways to each kind of place.
 _LINKS = {"one": Link, "sentinel": SentinelLink, "cluster": ClusterLink}
@@ -236,7 +237,7 @@ class Store:
     async def refuse_banned(self, owner: str) -> None:
         """In a cluster a queue that came later does not know who is banned; what belongs to no queue does."""
         if await self.command("ZSCORE", f"{self.names.common}ban", owner) is not None:
-            raise faults.retired(owner)
+            raise retired(owner)
 
     # --- queues -----------------------------------------------------------------------------------------
 

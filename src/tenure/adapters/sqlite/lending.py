@@ -20,9 +20,9 @@ from tenure.adapters.sqlite.receipt import receipt_for
 from tenure.adapters.sqlite.states import DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction, View
-from tenure.errors import OwnerRetired
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
+from tenure.owner import retired
 
 #: Due delayed messages that one call makes ready in one queue. The rest follow with the next call.
 _PROMOTED_AT_ONCE = 1000
@@ -156,11 +156,7 @@ def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: 
     look = (queue, tx.now, request.owner)
     top, bottom, is_due, is_banned = tx.db.execute(_LOOK, look).fetchone()
     if is_banned:
-        msg = (
-            f"the worker {request.owner} was declared dead and its messages were returned; nothing was lent. "
-            "It must join again under a new nonce"
-        )
-        raise OwnerRetired(msg)
+        raise retired(request.owner)
     if is_due:
         tx.db.execute(_PROMOTE, (queue, tx.now))
         top, bottom, _, _ = tx.db.execute(_LOOK, look).fetchone()

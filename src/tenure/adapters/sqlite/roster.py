@@ -9,7 +9,7 @@ import msgspec
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.errors import OwnerRetired
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import DeadOwner, Owner, retired
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Owner).decode
@@ -74,11 +74,7 @@ def refuse_banned(tx: Transaction, owner: str) -> None:
     """Raise `OwnerRetired` for an owner that was declared dead."""
     banned = tx.db.execute("SELECT 1 FROM owner WHERE id = ? AND state = 'banned'", (owner,)).fetchone()
     if banned is not None:
-        msg = (
-            f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
-            "It must join again under a new nonce"
-        )
-        raise OwnerRetired(msg)
+        raise retired(owner)
 
 
 def _join(tx: Transaction, owner: Owner) -> None:

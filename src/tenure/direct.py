@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.clock import SYSTEM_CLOCK
 from tenure.context import Context, SyncContext
 from tenure.message import Message, Outgoing, new_id
+from tenure.outgoing import outgoing
 from tenure.record import Progress
 from tenure.sizing import checked
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tenure.broker import Broker, Sent
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.claim_check import send as send_checked
 from tenure.clock import Clock
@@ -33,6 +33,7 @@ from tenure.errors import (
 from tenure.handle import Handle, Read
 from tenure.message import Outgoing, new_id
 from tenure.operating import Operator, this_user
+from tenure.outgoing import outgoing
 from tenure.record import Record
 from tenure.state import State
 

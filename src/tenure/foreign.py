@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from tenure.call import Call, Callable_, Options, meant, outgoing
+from tenure.call import Call, Callable_, Options
 from tenure.errors import BadArgument, BadTask, BodyUndecodable
+from tenure.given import meant
 from tenure.message import Message
+from tenure.outgoing import outgoing
 
 if TYPE_CHECKING:
     from tenure.lease import Lease

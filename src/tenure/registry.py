@@ -12,12 +12,13 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
-from tenure.call import Call, Options, is_queue
+from tenure.call import Call, Options
 from tenure.config import DEFAULT_CLIENT, Settings, client_name
 from tenure.context import Context, SyncContext
 from tenure.decorator import Anything, TaskDecorator
 from tenure.errors import BadSchedule, BadSetting, BadTask, UnknownTask
 from tenure.foreign import Route, Router
+from tenure.given import is_queue
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.middleware import Middleware, Middlewares
 from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, cast, get_args
 
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.errors import BadMessage, BadSchedule
+from tenure.outgoing import outgoing
 from tenure.timing.cron import Cron
 from tenure.timing.interval import Every
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Ty
 
 import msgspec
 
-from tenure.call import MOST_ATTEMPTS, Call, Options, is_whole, meant, seconds
+from tenure.call import Call, Options
 from tenure.config import Settings
 from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
+from tenure.given import MOST_ATTEMPTS, is_whole, meant, seconds
 from tenure.retry import RetryPolicy
 from tenure.signature import Signature
 from tenure.sizing import Size, Sizer

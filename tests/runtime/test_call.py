@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from tenure import BadArgument, Message
-from tenure.call import Call, outgoing, seconds
+from tenure.call import Call
+from tenure.given import seconds
 from tenure.message import Overrides
+from tenure.outgoing import outgoing
 
 
 class Target(msgspec.Struct, frozen=True):

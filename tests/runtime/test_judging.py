@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from tenure import Reject, Retry
-from tenure.call import LONGEST_SECONDS
 from tenure.errors import PayloadInvalid
+from tenure.given import LONGEST_SECONDS
 from tenure.message import Message, Overrides
 from tenure.retry import RetryPolicy
 from tenure.runtime.judging import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure

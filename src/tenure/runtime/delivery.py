@@ -7,10 +7,11 @@ thing on the path, and each stage writes only its own fields.
 import asyncio
 from typing import Any
 
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.claim import Token
 from tenure.lease import Lease
 from tenure.message import Message, Outgoing
+from tenure.outgoing import outgoing
 from tenure.runtime.handoff import derived_id
 from tenure.task import Task
 from tenure.verdict import Verdict

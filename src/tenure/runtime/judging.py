@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tenure import middleware
-from tenure.call import LONGEST_SECONDS
 from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
+from tenure.given import LONGEST_SECONDS
 from tenure.message import Message
 from tenure.task import Policy, Task
 from tenure.verdict import Dead, Reason, Reject, Retried, Retry

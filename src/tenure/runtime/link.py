@@ -7,10 +7,10 @@ from typing import Any
 from tenure import envelope
 from tenure.broker import BrokerTraits
 from tenure.call import Call, Options
-from tenure.call import seconds as duration
 from tenure.claim_check import ClaimCheck
 from tenure.clock import Clock
 from tenure.errors import BadArgument, BodyTooLarge, BrokerUnavailable, LeaseLost
+from tenure.given import seconds as duration
 from tenure.message import Message
 from tenure.record import Progress
 from tenure.runtime.delivery import Delivery

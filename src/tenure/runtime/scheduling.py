@@ -21,12 +21,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from tenure.broker import Sent
-from tenure.call import Options, outgoing
+from tenure.call import Options
 from tenure.clock import Clock
 from tenure.errors import BadMessage, BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import Outgoing
 from tenure.notice import Tick
+from tenure.outgoing import outgoing
 from tenure.runtime.backoff import Backoff
 from tenure.schedule import Schedule
 from tenure.state import Board

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn, Self, Unpack, cast, overload
 import msgspec
 
 from tenure.broker import Sent
-from tenure.call import Call, Options, outgoing
+from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.cloakroom import Cloakroom
 from tenure.errors import ConfigurationError
@@ -24,6 +24,7 @@ from tenure.foreign import Router
 from tenure.handle import Asker, Handle, Read
 from tenure.message import MessageState, Outgoing, new_id
 from tenure.middleware import Middlewares
+from tenure.outgoing import outgoing
 from tenure.record import Record
 from tenure.runtime.children import Children
 from tenure.runtime.locating import Locator

@@ -8,9 +8,10 @@ import asyncio
 import msgspec
 
 from tenure import envelope
-from tenure.call import Options, outgoing
+from tenure.call import Options
 from tenure.context import Context
 from tenure.message import MessageState, new_id
+from tenure.outgoing import outgoing
 from tenure.testing.conformance.worker.large_bodies import (
     LARGE,
     LIMIT,

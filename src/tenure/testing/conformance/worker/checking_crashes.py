@@ -7,9 +7,10 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
-from tenure.call import Options, outgoing
+from tenure.call import Options
 from tenure.context import Context
 from tenure.message import MessageState, new_id
+from tenure.outgoing import outgoing
 from tenure.testing.conformance.worker.contexts import payments, user_database
 from tenure.testing.conformance.worker.large_bodies import (
     LARGE,

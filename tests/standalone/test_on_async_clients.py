@@ -32,7 +32,7 @@ def ground(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[AsyncG
 
 async def until(seen: Callable[[], Any]) -> Any:
     """What is seen, as soon as it is."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             answer = seen()
             found = await answer if isinstance(answer, Awaitable) else answer

@@ -45,7 +45,7 @@ def test_max_hold_kills_a_hung_process(stage: Stage) -> None:
     stage.until_settled()
 
     (run,) = stage.runs()
-    stage.until(lambda: not is_running(run.pid), "the process is gone", within=2.0)
+    stage.until(lambda: not is_running(run.pid), "the process is gone")
     stage.measured("the hung run, at a max_hold of 1 s", run.last - run.start)
     assert run.last - run.start < 2.5
     stage.verdict(dead=[id])

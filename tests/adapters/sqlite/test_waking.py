@@ -63,9 +63,12 @@ async def waited_twice(place: Place, delay: float) -> bool:
     with ended(start(WAITER, place.path, 2)) as process:
         assert await loop.run_in_executor(None, line_of, process) == "waiting"
         await asyncio.sleep(0.1)
+        sent = SYSTEM_CLOCK.monotonic()
         await place.send(f"in {delay}", delay=delay)
         lines = [await loop.run_in_executor(None, line_of, process) for _ in range(3)]
-    return [line.partition(" ")[2] for line in lines] == ["", "", f"in {delay}"]
+    at, _, id = lines[2].partition(" ")
+    assert float(at) < sent + delay + 15.0, "it waited for as long as it may"
+    return [line.partition(" ")[2] for line in lines] == ["", "", id] == ["", "", f"in {delay}"]
 
 
 @pytest.mark.real_time

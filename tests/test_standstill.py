@@ -29,7 +29,8 @@ def test_it(fresh):
     runs = Path(__file__).with_name("runs")
     runs.write_text((runs.read_text() if runs.exists() else "") + "x")
     if STOPS:
-        subprocess.Popen(["sh", "-c", f"sleep 0.6; kill -CONT {os.getpid()}"])
+        stands = f"ps -o stat= -p {os.getpid()} | grep -q T"
+        subprocess.Popen(["sh", "-c", f"until {stands}; do sleep 0.05; done; sleep 0.6; kill -CONT {os.getpid()}"])
         os.kill(os.getpid(), signal.SIGSTOP)
     if len(runs.read_text()) <= FAILS:
         raise ERROR("too late")

@@ -15,8 +15,8 @@ from .process import Process
 from .stage import Stage
 from .test_children import is_running
 
-#: Under a supervisor nobody needs to find out: `waitpid` tells.
-RECOVERY_SECONDS = 1.0
+#: DESIGN §1, "fast recovery". Under a supervisor nobody needs to find out: `waitpid` tells, and the journal says so.
+RECOVERY_SECONDS = 3.0
 
 
 def supervise(stage: Stage, processes: int, *words: str, concurrency: int = 10) -> Process:

@@ -11,7 +11,6 @@ raises an error with the attribute `whatever_the_clock_says`.
 A pytest plugin, loaded by `conftest.py`. What was run again is told at the end of the run.
 """
 
-import signal
 import threading
 from collections.abc import Generator, Iterable
 from typing import Self
@@ -30,6 +29,7 @@ _BEAT_SECONDS = 0.02
 _MARKS = ("scenario", "outage")
 _PROPERTY = "run again"
 _is_unforgivable = pytest.StashKey[bool]()
+_limit = pytest.StashKey[object]()
 
 
 class Pulse:
@@ -77,14 +77,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if not any(item.get_closest_marker(name) for name in _MARKS):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    limit, _ = signal.getitimer(signal.ITIMER_REAL)  # of pytest-timeout: each try has all of it
     reports, pulse = _try(item, nextitem)
     tries = 1
     while tries < TRIES and _deserves_another(item, reports, pulse):
         item.user_properties.append((_PROPERTY, f"{pulse}; {_what_failed(reports)}"))
         item._initrequest()  # type: ignore[attr-defined]  # fresh fixtures: pytest has no other word for it
-        if limit:
-            signal.setitimer(signal.ITIMER_REAL, limit)
+        _set_timer(item)
         reports, pulse = _try(item, nextitem)
         tries += 1
     for report in reports:
@@ -96,6 +94,18 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _try(item: pytest.Item, nextitem: pytest.Item | None) -> tuple[list[pytest.TestReport], Pulse]:
     with Pulse() as pulse:
         return runtestprotocol(item, nextitem=nextitem, log=False), pulse
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: object) -> None:
+    """Note how long pytest-timeout gives a test. It does the rest."""
+    item.stash[_limit] = settings
+
+
+def _set_timer(item: pytest.Item) -> None:
+    """Each try has all of that; the first failure ended its timer."""
+    if _limit in item.stash:
+        item.config.pluginmanager.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_limit])
 
 
 def _deserves_another(item: pytest.Item, reports: Iterable[pytest.TestReport], pulse: Pulse) -> bool:

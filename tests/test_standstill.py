@@ -12,7 +12,7 @@ _ROOT = Path(__file__).parents[1]
 
 #: A test that is stopped for a while as a busy machine does it; each run is counted, in a folder of its own.
 _TEST = """
-import os, signal, subprocess
+import os, signal, subprocess, time
 from pathlib import Path
 import pytest
 
@@ -34,25 +34,39 @@ def test_it(fresh):
         os.kill(os.getpid(), signal.SIGSTOP)
     if len(runs.read_text()) <= FAILS:
         raise ERROR("too late")
+    if HANGS:
+        time.sleep(100)
 """
 
 
 def _run(
-    folder: Path, *, stops: bool, fails: int, mark: str = "scenario", error: str = "AssertionError"
+    folder: Path, *, stops: bool, fails: int, mark: str = "scenario", error: str = "AssertionError", hangs: bool = False
 ) -> tuple[int, int, str]:
     """How often it ran, the exit code, and what was said."""
     text = _TEST.replace("MARK", mark).replace("STOPS", str(stops)).replace("FAILS", str(fails))
-    (folder / "test_inner.py").write_text(text.replace("ERROR", error))
+    (folder / "test_inner.py").write_text(text.replace("ERROR", error).replace("HANGS", str(hangs)))
     # One that stopped for longer than any machine does, or not at all: whatever else goes on here.
     (folder / "conftest.py").write_text("from tests import standstill\nstandstill.STILL_SHARE = 1.0\n")
     if not stops:
         with (folder / "conftest.py").open("a") as conftest:
             conftest.write("standstill.STILL_SECONDS = 1e9\n")
-    words = ["-q", "-p", "tests.standstill", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(folder)]
+    words = [
+        "-q",
+        "--timeout",
+        "4",
+        "-p",
+        "tests.standstill",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(folder),
+    ]
     path = os.pathsep.join([str(_ROOT), str(_ROOT / "src")])
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *words, str(folder)], cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": path}, timeout=100,
+        env={**os.environ, "PYTHONPATH": path}, timeout=110,
     )  # fmt: skip
     return len((folder / "runs").read_text()), ended.returncode, ended.stdout
 
@@ -68,6 +82,12 @@ def test_what_failed_while_the_machine_stood_still_is_run_again_and_told(tmp_pat
 def test_what_fails_every_time_fails(tmp_path: Path) -> None:
     runs, code, said = _run(tmp_path, stops=True, fails=99)
     assert (runs, code) == (TRIES, 1), said
+
+
+def test_each_run_has_its_own_time_limit(tmp_path: Path) -> None:
+    _, code, said = _run(tmp_path, stops=True, fails=1, hangs=True)
+    assert code == 1, said
+    assert "Timeout (>6.0s) from pytest-timeout" in said
 
 
 def test_on_a_machine_that_is_well_a_failure_is_one(tmp_path: Path) -> None:

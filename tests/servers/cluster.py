@@ -12,6 +12,8 @@ _SLOTS = 16_384
 #: How long a node may be silent: while they get to know each other, which goes by it; and from then on, so that a
 #: machine that stands still makes none of them give up on another.
 _QUICK_MS, _PATIENT_MS = 2000, 30_000
+#: How often they may be told of each other.
+_MEETINGS = 6
 
 
 class Cluster:
@@ -78,9 +80,16 @@ def _join(nodes: Sequence[RedisServer]) -> None:
         # Distinct from the start, or the nodes settle it between them, which takes a while.
         node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
         node.ask("CLUSTER", "ADDSLOTS", *_slots(number, len(nodes)))
-        if node is not first:
+    for left in reversed(range(_MEETINGS)):
+        for node in nodes[1:]:
             first.ask("CLUSTER", "MEET", "127.0.0.1", node.port)
-    until(lambda: all(_is_well(node, len(nodes)) for node in nodes), "every node says cluster_state:ok")
+        try:
+            until(lambda: all(_is_well(node, len(nodes)) for node in nodes), "every node says cluster_state:ok", 10.0)
+        except TimeoutError:  # a greeting that nobody answers in time is forgotten
+            if not left:
+                raise
+        else:
+            break
     for node in nodes:
         node.ask("CONFIG", "SET", "cluster-node-timeout", _PATIENT_MS)
 

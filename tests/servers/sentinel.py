@@ -43,7 +43,8 @@ class Watched:
 
         It. It stays that. A sentinel that was held up for two seconds does nothing for the next thirty.
         """
-        self._be_patient(_DOWN_AFTER_MS)
+        if not self.master.is_running:
+            self._be_patient(_DOWN_AFTER_MS)
         until(self._is_failed_over, "the replica is the master")
         self._be_patient(_PATIENT_MS)
         return self.replica

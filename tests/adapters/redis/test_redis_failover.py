@@ -145,7 +145,7 @@ async def test_a_master_that_was_replaced_while_it_lives_is_left_within_seconds(
         await broker.send([Outgoing(sent)])
         return new.ask("HEXISTS", "tenure:{mail}:m", sent.id) == 1
 
-    await until(is_there)
+    await until(is_there, within=60.0)
     assert str(watched.master.ask("ROLE")).startswith("['master'"), "it was told"
     await broker.close()
 

@@ -213,6 +213,10 @@ async def test_old_and_new_workers_share_a_queue_and_either_can_go_on_alone(grou
         async with house.app, house.app.worker(concurrency=4):
             sent = await house.send("both", 40)
             await house.is_run_once(sent)
+            for more in range(5):  # on a busy machine one of them may take them all
+                if not house.old or not house.new:
+                    sent |= await house.send(f"more-{more}", 20)
+                    await house.is_run_once(sent)
     assert house.old, "the old worker had no chance"
     assert house.new, "the new one had none"
 

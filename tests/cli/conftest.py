@@ -122,6 +122,6 @@ def worked(*ids: str) -> None:
         async with app, app.worker(name="w"):
             for id in ids:
                 with contextlib.suppress(NoResult):
-                    await app.handle(id).result(timeout=20)
+                    await app.handle(id).result(timeout=60)
 
     asyncio.run(until_finished())

@@ -12,6 +12,9 @@ from typing import IO
 
 import tenure
 
+#: How long anything that should happen soon may take on a slow machine.
+SOON = 60.0
+
 _SOURCE = str(Path(tenure.__file__).parents[1])
 
 
@@ -32,14 +35,14 @@ class Tenure:
                 self.lines.append(line)
                 self._grown.notify_all()
 
-    def says(self, words: str, seconds: float = 20.0) -> str:
+    def says(self, words: str, seconds: float = SOON) -> str:
         """Wait for a line of standard error that has these words."""
         with self._grown:
             found = self._grown.wait_for(lambda: next((one for one in self.lines if words in one), None), seconds)
         assert found, f"never said {words!r}:\n{''.join(self.lines)}"
         return found
 
-    def output(self, seconds: float = 20.0) -> str:
+    def output(self, seconds: float = SOON) -> str:
         """Wait for the end; everything on standard output."""
         assert self.process.stdout is not None
         # A command that hangs is ended by pytest's own limit; this one is for its exit.
@@ -51,10 +54,10 @@ class Tenure:
         """A signal."""
         self.process.send_signal(number)
 
-    def ends(self, seconds: float = 20.0) -> int:
+    def ends(self, seconds: float = SOON) -> int:
         """Wait for the end; the exit code."""
         code = self.process.wait(seconds)
-        self._reader.join(5)
+        self._reader.join(SOON)
         return code
 
 
@@ -76,4 +79,4 @@ def started(*words: str, **environment: str) -> Iterator[Tenure]:
             if process.poll() is None:
                 process.kill()
             process.wait()
-            running._reader.join(5)
+            running._reader.join(SOON)

@@ -126,7 +126,7 @@ def test_the_bar_is_for_terminals_only(tenure: Run, folder: Path) -> None:
     assert tenure("audit", ".").stderr == ""
     ours, theirs = os.openpty()
     with _started_on(theirs) as process:
-        assert b"No findings" in process.communicate(timeout=30)[0]
+        assert b"No findings" in process.communicate(timeout=90)[0]
     shown = os.read(ours, 65_536)
     os.close(theirs)
     os.close(ours)

@@ -174,12 +174,12 @@ def test_spans_have_units_and_a_policy_stands_in_the_table_once(tenure: Run) -> 
 
 def test_ctrl_c_ends_it_with_what_is_known() -> None:
     press = """
-import os, signal, sys
+import signal, sys
 from tenure.simulation import running
 tell = running.Simulation._tell
 async def telling(self, book):
     await running.asyncio.sleep(200)
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
     await tell(self, book)
 running.Simulation._tell = telling
 sys.argv = ["tenure", "simulate", "-n", "500", "--policy", "heartbeat", "--policy", "learned"]

@@ -247,12 +247,12 @@ def _worker() -> Iterator[None]:
 
     thread = threading.Thread(target=asyncio.run, args=(work(),))
     thread.start()
-    assert started.wait(20)
+    assert started.wait(60)
     try:
         yield
     finally:
         stop.set()
-        thread.join(20)
+        thread.join(60)
 
 
 @pytest.mark.parametrize(

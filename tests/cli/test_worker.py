@@ -6,8 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tenure.clock import SYSTEM_CLOCK
+
 from .conftest import Run, answer
-from .process import started
+from .process import SOON, started
 
 pytestmark = pytest.mark.scenario
 
@@ -32,7 +34,7 @@ def test_a_worker_says_who_it_is_runs_messages_and_stops_on_sigterm(tenure: Run)
 
 
 def test_the_first_signal_lets_handlers_finish(tenure: Run) -> None:
-    tenure("submit", "jobs:app", "nap", '{"seconds": 1.5}', "--id", "nap")
+    tenure("submit", "jobs:app", "nap", '{"seconds": 5}', "--id", "nap")
     with started("worker", "jobs:app") as worker:
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
@@ -52,7 +54,7 @@ def test_the_second_signal_gives_everything_back_now(tenure: Run) -> None:
         _pause()
         worker.send(signal.SIGTERM)
         worker.says("stopping now")
-        assert worker.ends(5) == 0
+        assert worker.ends() == 0
     assert _state(tenure, "nap") == "ready"
 
 
@@ -62,7 +64,7 @@ def test_what_does_not_finish_within_the_grace_is_given_back(tenure: Run) -> Non
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
         worker.send(signal.SIGTERM)
-        assert worker.ends(5) == 0
+        assert worker.ends() == 0
     assert _state(tenure, "nap") == "ready"
 
 
@@ -72,7 +74,7 @@ def test_a_thread_that_does_not_end_does_not_keep_the_process(tenure: Run) -> No
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
         worker.send(signal.SIGTERM)
-        assert worker.ends(5) == 0
+        assert worker.ends() == 0
         worker.says("a handler still runs")
     assert _state(tenure, "stuck") == "ready"
 
@@ -162,11 +164,9 @@ def test_a_reader_that_leaves_early_is_no_error_message(tenure: Run) -> None:
 
 
 def _until_leased(tenure: Run) -> None:
-    for _ in range(200):
-        queues = answer(tenure("queues", "jobs:app", "--json"))["queues"]
-        if sum(queue["leased"] for queue in queues):
-            return
-    raise AssertionError("never leased")
+    until = SYSTEM_CLOCK.monotonic() + SOON
+    while not sum(queue["leased"] for queue in answer(tenure("queues", "jobs:app", "--json"))["queues"]):
+        assert SYSTEM_CLOCK.monotonic() < until, "never leased"
 
 
 def _pause() -> None:

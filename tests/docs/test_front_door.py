@@ -37,7 +37,7 @@ def _members(face: type) -> Iterator[tuple[str, object]]:
 def imported() -> set[str]:
     """What `import tenure` brings, in a process of its own."""
     code = "import json, sys; before = set(sys.modules); import tenure; print(json.dumps([*set(sys.modules) - before]))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=90)
     return set(json.loads(done.stdout))
 
 

@@ -36,7 +36,7 @@ from .markdown import PAGES, ROOT, Block, blocks_of, matches
 from .shell import Shell
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 #: Where pages say that Redis is, and the stand-ins for clouds.
 REDIS = "localhost:6379"
 SQS = "localhost:4566"

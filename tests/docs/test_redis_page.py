@@ -32,8 +32,8 @@ async def test_the_rights_that_the_page_names_are_enough(kind: Kind, tmp_path: P
         async with app, app.worker():
             handles = await app.submit_many([double.bind(number) for number in range(10)])
             keyed = await double.bind(21).submit(key="answer", delay=0.1)
-            assert await keyed.result(timeout=10) == 42
-            assert [await handle.result(timeout=10) for handle in handles] == [2 * number for number in range(10)]
+            assert await keyed.result(timeout=60) == 42
+            assert [await handle.result(timeout=60) for handle in handles] == [2 * number for number in range(10)]
             assert await app.state.roster.dead() == []
             assert len(await app.state.roster.alive()) == 1
             await asyncio.sleep(1.2)  # a second passes: sweeper, roster and board have had their turn

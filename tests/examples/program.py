@@ -17,7 +17,7 @@ from tenure.clock import SYSTEM_CLOCK
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: For one look of many at something that another process does; a test fails when it is over.
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 def environment() -> dict[str, str]:
@@ -78,7 +78,7 @@ def client_of(process: subprocess.Popen[bytes], port: int) -> httpx.Client:
     """A client, once the server answers."""
     until = SYSTEM_CLOCK.monotonic() + PATIENCE_SECONDS
     while SYSTEM_CLOCK.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
             return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS, trust_env=False)
         time.sleep(0.02)
     msg = "the server does not answer; its log is in the test's folder"

@@ -22,7 +22,7 @@ def run_pytest(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[st
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "TENURE"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugin, *quiet, *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
 
 

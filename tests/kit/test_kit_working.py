@@ -255,7 +255,7 @@ async def test_a_handler_that_retries_for_ever_is_named(kit: Kit) -> None:
         await kit.drain(runs=50)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 async def test_a_handler_that_submits_itself_for_ever_is_named_though_no_time_passes(kit: Kit) -> None:
     ran: list[int] = []
 

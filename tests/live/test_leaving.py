@@ -58,9 +58,9 @@ def variable(request: pytest.FixtureRequest) -> Iterator[str]:
 )
 def test_ended_in_the_middle_it_leaves_nothing(variable: str, words: tuple[str, ...], said: signal.Signals) -> None:
     with start(_FILES[variable], "-k", _LONG, *words, **{variable: account(variable)}) as process:
-        until(lambda: any("-mail" in name for name in things(variable)), "a queue is there", 60.0)
+        until(lambda: any("-mail" in name for name in things(variable)), "a queue is there", 150.0)
         os.killpg(process.pid, said)
-        told, _ = process.communicate(timeout=60)
+        told, _ = process.communicate(timeout=200)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, told
     assert things(variable) == set(), told
 

@@ -119,7 +119,7 @@ async def result(children: Children, task: Task[..., Any], **payload: Any) -> An
     return msgspec.json.decode(verdict.result)
 
 
-async def until(true: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(true: Callable[[], object], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - what is waited for is in other processes
             await asyncio.sleep(0.01)
@@ -278,7 +278,7 @@ async def test_a_death_is_told_and_the_next_message_gets_a_new_child(
 async def test_a_fork_that_holds_the_socket_does_not_hide_a_death(jobs: Any, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     async with pool() as children:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             with pytest.raises(ChildDied) as caught:
                 await run(children, jobs.fork_and_exit, path=str(path))
         assert caught.value.exit_code == 7
@@ -662,13 +662,13 @@ def script(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 @pytest.mark.parametrize("as_module", [False, True])
 def test_a_task_in_a_main_script_runs_in_a_child(script: Any, as_module: bool) -> None:
-    out, err = script(GUARDED, "greet", "name=you", as_module=as_module).communicate(timeout=60)
+    out, err = script(GUARDED, "greet", "name=you", as_module=as_module).communicate(timeout=90)
     name = "greeting" if as_module else "__mp_main__"
     assert f"{name} greets you" in out, err
 
 
 def test_an_unguarded_main_script_is_told_to_guard(script: Any) -> None:
-    _, err = script(UNGUARDED, "greet", "name=you").communicate(timeout=60)
+    _, err = script(UNGUARDED, "greet", "name=you").communicate(timeout=90)
     assert "ChildFailed" in err
     assert 'Start it under `if __name__ == "__main__":`' in err
 
@@ -677,12 +677,12 @@ def test_an_unguarded_main_script_is_told_to_guard(script: Any) -> None:
 async def test_a_child_does_not_outlive_its_parent_even_if_it_holds_the_gil(script: Any, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     parent = script(GUARDED, "hold", f"path={path}")
-    await until(path.exists, 30.0)
+    await until(path.exists)
     (pid,) = pids_in(path)
     assert lives(pid)
     parent.kill()
     try:
-        await until(lambda: not lives(pid), 2.0)
+        await until(lambda: not lives(pid))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -696,7 +696,7 @@ async def test_the_process_of_a_cancelled_message_is_killed_with_what_it_started
         await until(path.exists)
         child, program = pids_in(path)
         assert await handle.cancel()
-        await until(lambda: not lives(child) and not lives(program), 5.0)
+        await until(lambda: not lives(child) and not lives(program))
         await until(lambda: worker.in_flight == 0)
         assert (await handle.status()).state.value == "cancelled"
         assert worker.counts["lease_lost"] == 1

@@ -96,7 +96,7 @@ def test_a_script_ends_by_itself_and_a_forked_child_submits_too(tmp_path: Path) 
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -19,6 +19,9 @@ from tenure.runtime.sideloop import OwnThread, SameLoop, Side
 
 pytestmark = pytest.mark.real_time
 
+#: How long anything that should happen soon may take on a slow machine.
+SOON = 30.0
+
 
 @pytest.fixture(params=[OwnThread, SameLoop])
 def side(request: pytest.FixtureRequest) -> Side:
@@ -48,8 +51,9 @@ class Job:
 async def test_jobs_run_until_they_are_stopped(side: Side) -> None:
     jobs = [Job(), Job()]
     await side.start([job.run for job in jobs])
-    await asyncio.sleep(0.05)
-    assert all(job.beats > 1 for job in jobs)
+    async with asyncio.timeout(SOON):
+        while not all(job.beats > 1 for job in jobs):  # noqa: ASYNC110 - they may be in another thread
+            await asyncio.sleep(0.01)
     await side.stop()
     assert all(job.ended.is_set() for job in jobs)
 
@@ -65,7 +69,9 @@ async def test_what_the_jobs_need_is_open_around_them(side: Side) -> None:
 
     job = Job()
     await side.start([job.run], around)
-    await asyncio.sleep(0.02)
+    async with asyncio.timeout(SOON):
+        while not job.beats:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.01)
     await side.stop()
     assert order == [f"open in {job.thread}", f"closed in {job.thread}"]
 
@@ -79,9 +85,9 @@ async def test_what_cannot_be_opened_is_told_to_whoever_starts_it(side: Side) ->
         async def __aexit__(self, *_: object) -> None: ...
 
     with pytest.raises(OSError, match="no such file"):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SOON):
             await side.start([Job().run], Closed)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SOON):
         await side.stop()
 
 
@@ -94,7 +100,7 @@ async def test_what_cannot_be_closed_is_told_to_whoever_stops_it(side: Side) -> 
 
     await side.start([Job().run], around)
     with pytest.raises(OSError, match="disk full"):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SOON):
             await side.stop()
 
 
@@ -106,13 +112,21 @@ async def test_a_thread_of_its_own_goes_on_while_the_callers_loop_is_blocked() -
     side, job = OwnThread("side"), Job()
     await side.start([job.run])
     before = job.beats
-    time.sleep(0.2)  # noqa: ASYNC251 - what bad handlers do
-    assert job.beats > before + 5
+    until = SYSTEM_CLOCK.monotonic() + SOON
+    while job.beats <= before + 5:
+        assert SYSTEM_CLOCK.monotonic() < until, "it stands still with the loop"
+        time.sleep(0.05)  # noqa: ASYNC251 - what bad handlers do
     assert job.thread != threading.get_ident()
     await side.stop()
 
 
 async def test_a_heartbeat_keeps_its_leases_while_the_workers_loop_is_blocked() -> None:
+    # A machine that stands still for a lease keeps the heartbeat from it, too: then once more, with a longer one.
+    assert await _is_kept(0.6) or await _is_kept(3.0) or await _is_kept(6.0)
+
+
+async def _is_kept(seconds: float) -> bool:
+    """Whether a lease of so long is held after twice that, in which this loop stood still."""
     broker, state = memory.connect(clock=SYSTEM_CLOCK)
     heartbeat = Heartbeat(
         broker, state.ledger, SYSTEM_CLOCK,
@@ -122,23 +136,23 @@ async def test_a_heartbeat_keeps_its_leases_while_the_workers_loop_is_blocked() 
     await side.start([heartbeat.run])
     message = Message(id="m", queue="q", task="t", body=msgspec.Raw(b"{}"))
     await broker.send([Outgoing(message)])
-    (lease,) = await broker.lease(LeaseRequest("o/1", "r", (message.queue,), 1, 0.6))
+    (lease,) = await broker.lease(LeaseRequest("o/1", "r", (message.queue,), 1, seconds))
     delivery = Delivery(lease)
     heartbeat.hold([delivery])
-    time.sleep(1.3)  # noqa: ASYNC251 - two leases long
+    time.sleep(2.2 * seconds)  # noqa: ASYNC251 - two leases long
     record = await state.records.get(message.id)
-    assert record is not None
-    assert record.deadline_in is not None
-    assert record.deadline_in > 0
-    (newest,) = await heartbeat.hand_over([delivery])
-    assert newest.deadline > lease.deadline + 0.6
-    await heartbeat_touch_from_another_loop(heartbeat, delivery)
+    is_kept = record is not None and (record.deadline_in or 0.0) > 0.0
+    if is_kept:
+        (newest,) = await heartbeat.hand_over([delivery])
+        assert newest.deadline > lease.deadline + seconds
+        await heartbeat_touch_from_another_loop(heartbeat, delivery)
     await side.stop()
+    return is_kept
 
 
 async def heartbeat_touch_from_another_loop(heartbeat: Heartbeat, delivery: Delivery) -> None:
     """A touch crosses from this loop to the heartbeat's and back."""
     heartbeat.hold([delivery])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SOON):
         await heartbeat.touch_now(delivery, 60.0)
-    assert heartbeat.deadline(delivery) > SYSTEM_CLOCK.monotonic() + 50
+    assert heartbeat.deadline(delivery) > SYSTEM_CLOCK.monotonic() + 30

@@ -18,7 +18,7 @@ from tenure.clock import SYSTEM_CLOCK
 TESTS = Path(__file__).resolve().parent.parent
 
 #: How long a frozen, killed or stopping process may take to obey.
-OBEY_SECONDS = 15.0
+OBEY_SECONDS = 60.0
 
 
 class Process:

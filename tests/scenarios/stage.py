@@ -28,12 +28,12 @@ from .grounds import FIGURES, Ground, SQLiteGround
 from .process import Process
 from .tasks import register
 from .traces import Run, Traces
-from .verdict import Verdict, judge
+from .verdict import BrokenPromise, Verdict, judge
 
 T = TypeVar("T")
 
 #: How long anything that should happen soon may take on a slow machine.
-SOON = 20.0
+SOON = 60.0
 
 
 class Stage:
@@ -240,6 +240,8 @@ class Stage:
         verdict = judge(self.records(), self.traces, self.processes, self.events())
         wrong = verdict.complaints(dead=set(dead), unfinished=set(unfinished), may_overlap=set(may_overlap))
         self._last_words = (verdict, set(may_overlap))
+        if verdict.never_excused:
+            raise BrokenPromise("\n".join(wrong))
         assert not wrong, "\n".join(wrong)
         return verdict
 

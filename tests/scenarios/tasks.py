@@ -163,4 +163,4 @@ def register(app: Tenure) -> None:
     app.task(max_attempts=3, retry_delay=0.05)(fail)
     app.task(kill_worker)
     app.task(stand_by)
-    app.task(runs_in="process", max_hold=1.0, max_attempts=1)(hang_in_process)
+    app.task(runs_in="process", max_hold=2.0, max_attempts=1)(hang_in_process)

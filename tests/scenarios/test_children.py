@@ -39,15 +39,18 @@ def test_a_lost_lease_kills_the_child_process(stage: Stage) -> None:
 def test_max_hold_kills_a_hung_process(stage: Stage) -> None:
     """Bounded: after `max_hold` the process is gone, and the attempt is used."""
     stage.worker()
+    # Its time counts from the moment that the message is given to a process: one is there, however slowly it starts.
+    stage.submit("nap_in_process", {"seconds": 0.0})
+    stage.until_settled()
     (id,) = stage.submit("hang_in_process", {})
-    stage.until_started(1)
+    stage.until_started(1, [id])
 
     stage.until_settled()
 
-    (run,) = stage.runs()
-    stage.until(lambda: not is_running(run.pid), "the process is gone", within=2.0)
-    stage.measured("the hung run, at a max_hold of 1 s", run.last - run.start)
-    assert run.last - run.start < 2.5
+    (run,) = stage.runs([id])
+    stage.until(lambda: not is_running(run.pid), "the process is gone")
+    stage.measured("the hung run, at a max_hold of 2 s", run.last - run.start)
+    assert run.last - run.start < 3.5
     stage.verdict(dead=[id])
     record = stage.record(id)
     assert record.reason is not None
@@ -67,10 +70,12 @@ def test_children_die_with_their_worker(stage: Stage) -> None:
 
     killed_at = first.kill()
     gone_at = stage.until(lambda: not any(map(is_running, children)), "the children are gone")
+    free_at = stage.until(lambda: not stage.holders()[first.pid], "the dead holds nothing")
     stage.until_started(6, ids)
 
     stage.measured("from the worker's end to its children's", gone_at - killed_at)
-    assert stage.measured_return("run in children", stage.runs()[-1].start - killed_at) < 4.0
+    stage.measured("to the start of others, which takes new processes", stage.runs()[-1].start - killed_at)
+    assert stage.measured_return("run in children", free_at - killed_at) < 4.0
     stage.open_gate("open")
     stage.until_settled()
     stage.verdict()

@@ -70,7 +70,7 @@ def test_what_a_killed_process_of_a_supervisor_held_runs_elsewhere_in_seconds(st
         "-m", "tenure", "worker", "scenarios.served:app", "--verbose", "--processes", "2", "--concurrency", "3"
     )
     works = re.compile(r"\[\d+\] \S+ runs ")
-    stage.until(lambda: len(works.findall(parent.said)) == 2, "both processes work", within=40)
+    stage.until(lambda: len(works.findall(parent.said)) == 2, "both processes work", within=90)
     held = stage.submit_many("pass_gate", [{"gate": "open"}] * 3)
     stage.until_started(3)
     victim = stage.runs()[0].pid
@@ -84,6 +84,6 @@ def test_what_a_killed_process_of_a_supervisor_held_runs_elsewhere_in_seconds(st
     stage.measured_return(f"told by the supervisor ({len(before)} messages)", seconds)
     assert seconds <= LEASE_SECONDS, "the supervisor's word did not count"
     stage.open_gate("open")
-    stage.until(lambda: not any(stage.record(id).finished_at is None for id in stage.sent), "all is done", within=40)
+    stage.until(lambda: not any(stage.record(id).finished_at is None for id in stage.sent), "all is done", within=90)
     stage.verdict()
     assert all(stage.record(run.id).counters.crashes == 1 for run in before)

@@ -118,7 +118,7 @@ def test_freezing_a_worker_under_load_costs_nobody_else_a_lease(stage: Stage) ->
         frozen.freeze()
         time.sleep(1.3)  # the length of the freeze is the scenario, not a wait for something
         frozen.resume()
-    stage.until_settled(within=40)
+    stage.until_settled(within=90)
     stage.until(lambda: all(run.how is not None for run in stage.runs()), "every run has ended")
 
     held_by_frozen = {run.id for run in stage.runs() if run.pid == frozen.pid}

@@ -70,7 +70,7 @@ def test_a_paused_queue_is_left_alone_by_every_worker_until_it_is_resumed(stage:
 def test_a_result_comes_from_another_process(stage: Stage) -> None:
     stage.worker()
     (id,) = stage.submit("nap", {"seconds": 0.2})
-    result = stage.do(stage.app.handle(id).result(timeout=20))
+    result = stage.do(stage.app.handle(id).result(timeout=60))
     assert result["pid"] in {process.pid for process in stage.processes}
 
 

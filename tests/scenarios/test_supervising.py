@@ -15,8 +15,8 @@ from .process import Process
 from .stage import Stage
 from .test_children import is_running
 
-#: Under a supervisor nobody needs to find out: `waitpid` tells.
-RECOVERY_SECONDS = 1.0
+#: DESIGN §1, "fast recovery". Under a supervisor nobody needs to find out: `waitpid` tells, and the journal says so.
+RECOVERY_SECONDS = 3.0
 
 
 def supervise(stage: Stage, processes: int, *words: str, concurrency: int = 10) -> Process:
@@ -150,7 +150,7 @@ def test_no_child_outlives_a_supervisor_that_was_killed(stage: Stage) -> None:
 
     killed_at = parent.kill()
 
-    gone_at = stage.until(lambda: not any(map(is_running, children)), "the children are gone", within=5.0)
+    gone_at = stage.until(lambda: not any(map(is_running, children)), "the children are gone")
     stage.measured("from the supervisor's end to its children's", gone_at - killed_at)
     stage.open_gate("open")
     supervise(stage, 2)
@@ -188,7 +188,7 @@ def test_children_that_cannot_start_end_the_supervisor(stage: Stage, how: str, s
     (stage.folder / "fall").write_text(how)
     parent = stage.start("-m", "tenure", "worker", "scenarios.falling:app", "--processes", "3")
 
-    assert parent.wait(30) == 2
+    assert parent.wait() == 2
     assert parent.said.count(says) == 1
     assert parent.said.count("before it could lease anything") == {"raise": 1}.get(how, 5)
 

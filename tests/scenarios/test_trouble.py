@@ -187,7 +187,7 @@ def submit(stage: Stage, module: str) -> subprocess.CompletedProcess[str]:
     """`tenure submit`, as its own process."""
     words = [sys.executable, "-m", module, "submit", "scenarios.served:app", "nap", '{"seconds": 0}']
     return subprocess.run(
-        words, cwd=TESTS, env=stage.environment, capture_output=True, text=True, timeout=30, check=False
+        words, cwd=TESTS, env=stage.environment, capture_output=True, text=True, timeout=60, check=False
     )
 
 

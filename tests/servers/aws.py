@@ -63,7 +63,7 @@ class AwsServer:
         atexit.unregister(self.kill)
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request("GET", "/health")
             connection.getresponse().read()
@@ -76,8 +76,14 @@ class AwsServer:
 
 def start_aws(kind: AwsKind) -> AwsServer:
     """A server that answers. Raises `NotInstalled`."""
-    port = free_port()
-    return AwsServer(kind, _words(kind, port), port)
+    for left in reversed(range(5)):
+        port = free_port()
+        try:
+            return AwsServer(kind, _words(kind, port), port)
+        except ChildProcessError:  # somebody else was faster to take the port
+            if not left:
+                raise
+    raise AssertionError("unreachable")
 
 
 @functools.cache

@@ -80,7 +80,7 @@ class AzureServer:
     def _listens(self) -> bool:
         for port in self.ports.values():
             try:
-                socket.create_connection(("127.0.0.1", port), 1.0).close()
+                socket.create_connection(("127.0.0.1", port), 10.0).close()
             except OSError:
                 return False
         return True

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Self
 
 _PIECE = 65_536
-_SOON = 10.0
+_SOON = 60.0
 
 
 class Proxy:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-_SOON = 10.0
+_SOON = 60.0
 _LIMIT = 64 * 1024 * 1024
 
 

@@ -11,7 +11,9 @@ from tests.servers.server import RedisServer, start_redis, start_somewhere, unti
 
 #: What the sentinels call the pair.
 NAME = "main"
-#: Less, and a busy machine makes them give up on a master that is well.
+#: While nothing is the matter: so long that a machine that stands still does not make them give up on a master.
+_PATIENT_MS = 60_000
+#: Once a test has killed the master.
 _DOWN_AFTER_MS = 1500
 
 
@@ -37,11 +39,19 @@ class Watched:
         return self.master if port == self.master.port else self.replica
 
     def until_failed_over(self) -> RedisServer:
-        """Wait until the replica is the master by everybody's account, its own included; it. It stays that."""
+        """Let them give up on a master that is gone, until the replica is it by everybody's account, its own included.
+
+        It. It stays that. A sentinel that was held up for two seconds does nothing for the next thirty.
+        """
+        if not self.master.is_running:
+            self._be_patient(_DOWN_AFTER_MS)
         until(self._is_failed_over, "the replica is the master")
-        for one in self.sentinels:
-            one.ask("SENTINEL", "SET", self.name, "down-after-milliseconds", 60_000)
+        self._be_patient(_PATIENT_MS)
         return self.replica
+
+    def _be_patient(self, milliseconds: int) -> None:
+        for one in self.sentinels:
+            one.ask("SENTINEL", "SET", self.name, "down-after-milliseconds", milliseconds)
 
     def _is_failed_over(self) -> bool:
         try:
@@ -87,7 +97,7 @@ def _start_watching(kind: Kind, folder: Path, port: int, *, quorum: int) -> Redi
     lines = [
         "bind 127.0.0.1",
         f"sentinel monitor {NAME} 127.0.0.1 {port} {quorum}",
-        f"sentinel down-after-milliseconds {NAME} {_DOWN_AFTER_MS}",
+        f"sentinel down-after-milliseconds {NAME} {_PATIENT_MS}",
         f"sentinel failover-timeout {NAME} 4000",
     ]
     return start_somewhere(lambda free: RedisServer(kind, folder, free, lines, ["--sentinel"]))

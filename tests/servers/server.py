@@ -20,9 +20,9 @@ from tests.servers.asking import ServerError, ask
 from tests.servers.binary import Kind, binary
 
 #: How long a server may take to start, and anything that should happen soon.
-SOON = 20.0
-#: How long a server may take to stop by itself.
-STOP_SECONDS = 5.0
+SOON = 60.0
+#: How long a server may take to stop by itself, and to be gone once it is killed.
+STOP_SECONDS = 10.0
 #: How often a free port may turn out to be taken by somebody else.
 _TRIES = 5
 #: A cluster node's second port lies so much higher.

@@ -163,7 +163,7 @@ async def async_ground(kind: Kind) -> AsyncIterator[AsyncGround]:
                 yield AsyncGround(kind, sqs, proxy, dial, made["QueueUrl"])
 
 
-def until(seen: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(seen: Callable[[], Any], seconds: float = 60.0) -> Any:
     """What is seen, as soon as it is."""
     end = SYSTEM_CLOCK.monotonic() + seconds
     while not (found := seen()):

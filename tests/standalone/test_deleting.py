@@ -186,7 +186,7 @@ async def test_the_async_face_calls_a_sync_client_in_a_thread() -> None:
     loop = asyncio.get_running_loop()
 
     def blocking() -> str:
-        return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, "the loop is free"), loop).result(10)
+        return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, "the loop is free"), loop).result(60)
 
     async def answer() -> Any:
         def steps() -> Any:

@@ -292,6 +292,7 @@ async def test_when_a_node_fails_its_replica_carries_on(cluster: Cluster, tmp_pa
             await asyncio.to_thread(
                 until, lambda: "master_link_status:up" in str(replica.ask("INFO", "replication")), "it is in step"
             )
+            cluster.give_up_soon()
             master.kill()
             outcomes = await patiently(lambda: broker.ack([Ack(one, b"1") for one in held]))
             assert [one.outcome for one in outcomes] == ["deleted"] * 4

@@ -84,4 +84,4 @@ async def test_a_worker_whose_lines_ended_says_again_which_queues_it_serves(serv
             await worker.lease(request())
             return QUEUE.encode() in raw.smembers("tenure:{%}:queues")
 
-        assert await until(is_known, within=20.0)  # long before it would have said it again by itself
+        assert await until(is_known, within=25.0)  # long before it would have said it again by itself

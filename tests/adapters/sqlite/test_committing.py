@@ -160,13 +160,13 @@ async def test_a_lock_that_is_held_briefly_is_waited_for(real_place: Place) -> N
 
 @pytest.mark.real_time
 async def test_a_store_can_be_closed_while_somebody_else_holds_the_lock(tmp_path: Path) -> None:
-    place = Place(tmp_path / "q.db")
+    place = Place(tmp_path / "q.db", busy_seconds=600.0)
     await place.broker.open()
     with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as stranger:
         stranger.execute("BEGIN IMMEDIATE")
         sending = asyncio.ensure_future(place.send("a"))
         await asyncio.sleep(0.05)
-        await asyncio.wait_for(place.broker.close(), 5)
+        await asyncio.wait_for(place.broker.close(), 60)
         with pytest.raises(BrokerUnavailable, match="nothing was written"):
             await sending
 

@@ -26,12 +26,12 @@ async def test_an_owner_that_leaves_while_it_is_judged_is_not_called_dead(
 
     def slowly(id: str) -> bool:
         testing.set()
-        gone.wait(5)
+        gone.wait(60)
         return is_held(id)
 
     monkeypatch.setattr(presence, "is_held", slowly)
     judging = asyncio.create_task(state.roster.dead())
-    await asyncio.to_thread(testing.wait, 5)
+    await asyncio.to_thread(testing.wait, 60)
     await state.roster.leave(owner)
     gone.set()
     (dead,) = await judging

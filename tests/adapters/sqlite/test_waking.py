@@ -15,15 +15,16 @@ from .place import QUEUE, Place, ended, line_of, say, start
 
 WAITER = """
 import asyncio, sys
-from tenure.adapters.sqlite import connect
+from tenure.adapters.sqlite import connect, store
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import LeaseRequest
 async def main():
+    store._LOOK_AGAIN_SECONDS = 60.0  # nobody is woken by his own look
     broker, _ = connect(sys.argv[1])
     await broker.open()
     for _ in range(int(sys.argv[2])):
         print("waiting", flush=True)
-        await broker.wait(["mail"], 60.0)
+        await broker.wait(["mail"], 30.0)
         leases = await broker.lease(LeaseRequest("other/1", "r", ("mail",), 10, 30.0))
         print(SYSTEM_CLOCK.monotonic(), *(lease.id for lease in leases), flush=True)
     await broker.close()
@@ -44,29 +45,41 @@ async def test_a_send_wakes_a_waiter_in_another_process(real_place: Place) -> No
             at, id = (await loop.run_in_executor(None, line_of, process)).split()
             assert id == f"m{number}"
             took.append(float(at) - sent)
-    # Generous: other tests may share the machine. Without the wake-up it would be up to a second each time.
-    assert sorted(took)[2] < 0.25
+    # Milliseconds, but the machine may be busy; without the wake-up it would be half a minute.
+    assert sorted(took)[2] < 15.0
 
 
 @pytest.mark.real_time
 async def test_what_falls_due_wakes_a_waiter_in_another_process(real_place: Place) -> None:
+    assert await waited_twice(real_place, 0.3) or await waited_twice(real_place, 5.0)
+
+
+async def waited_twice(place: Place, delay: float) -> bool:
+    """Whether it was woken by the send, leased in vain, and waited again, now until the message is due.
+
+    A machine that stands still for longer than the delay comes to the first lease when there is something to lease.
+    """
     loop = asyncio.get_running_loop()
-    with ended(start(WAITER, real_place.path, 2)) as process:
+    with ended(start(WAITER, place.path, 2)) as process:
         assert await loop.run_in_executor(None, line_of, process) == "waiting"
         await asyncio.sleep(0.1)
-        await real_place.send("soon", delay=0.3)
-        # Woken by the send; it leases in vain and waits again, now until the message is due.
+        sent = SYSTEM_CLOCK.monotonic()
+        await place.send(f"in {delay}", delay=delay)
         lines = [await loop.run_in_executor(None, line_of, process) for _ in range(3)]
-    assert [line.split()[1:] for line in lines] == [[], [], ["soon"]]
+    at, _, id = lines[2].partition(" ")
+    assert float(at) < sent + delay + 15.0, "it waited for as long as it may"
+    return [line.partition(" ")[2] for line in lines] == ["", "", id] == ["", "", f"in {delay}"]
 
 
 @pytest.mark.real_time
 async def test_a_waiter_costs_next_to_nothing(real_place: Place) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    await real_place.broker.wait([QUEUE], 2.0)
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert used < 0.1
+    used: list[float] = []
+    while len(used) < 3 and not (used and used[-1] < 0.1):  # what an earlier test left behind may end meanwhile
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        await real_place.broker.wait([QUEUE], 2.0)
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert used[-1] < 0.1, used
 
 
 async def settle(place: Place) -> None:

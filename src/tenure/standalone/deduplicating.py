@@ -63,6 +63,7 @@ class Deduplicating:
         if store is None:
             store = MemoryStore(clock=clock) if blob_container_client is None else BlobStore(blob_container_client)
         self.container_name = container_name
+        self.blob_container_client = blob_container_client
         self.duplicates_detected = 0
         #: Looked like duplicates by their id, and had another payload: refused by `KeyConflict`.
         self.false_positives = 0

@@ -1,6 +1,7 @@
 """Learning in a worker: what it reads, what it counts, and what it makes of it."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -561,7 +562,33 @@ async def test_a_size_function_that_fails_costs_a_line_in_the_log(
 
         await stage.start()
         assert (await stage.ended(await stage.submit(work.bind(0)))).state is MessageState.COMPLETED
-    assert "its size= function failed" in caplog.text
+    assert "its size= function failed; the message runs all the same" in caplog.text
+
+
+async def test_a_size_function_that_can_never_say_one_is_refused(harness: Harness) -> None:
+    stage = Stage(harness)
+
+    async def waits(name: str, n: int) -> float:
+        return n
+
+    for function, said in (
+        (waits, "must not wait"),
+        (lambda n: n, "which are: name, n"),
+        (lambda name, n, more: n, "which are: name, n"),
+    ):
+        with pytest.raises(BadTask, match=said):
+
+            @stage.task(size=function)
+            async def work(name: str, *, n: int) -> None: ...
+
+    good: list[Callable[..., float]] = [lambda name, n: n, lambda *_, **words: words["n"], lambda name="", n=0: n]
+    for index, fitting in enumerate(good):
+
+        @stage.task(name=f"fits-{index}", size=fitting)
+        async def fits(name: str, *, n: int) -> None: ...
+
+        assert fits.sizer is not None
+        assert fits.sizer.size_of(b'{"name":"a","n":7}') == 7
 
 
 async def events(harness: Harness, kind: EventKind) -> list[Event]:

@@ -183,7 +183,7 @@ def test_the_sync_face_makes_the_same_calls() -> None:
 
 
 def test_the_sync_face_refuses_an_async_client() -> None:
-    with pytest.raises(BadArgument, match="of an async client"):
+    with pytest.raises(BadArgument, match=r"^[\w.]+ is of an async client: .*nothing was done"):
         sync.delete_message_with_retry(AsyncMock(), MESSAGE)
 
 

@@ -25,6 +25,8 @@ class What(StrEnum):
     STARTED = "started"
     EXTEND = "extend"
     DELETE = "delete"
+    #: A whole message, or its receipt, is put into a list.
+    KEPT = "kept"
 
 
 #: A statement, and the part of it in which something stands: (`try`, "finalbody").
@@ -244,6 +246,8 @@ class _Tracer:
         if effort is not Effort.NONE:
             self._steps.append(Happening(What(effort.value), node, around, call))
         is_kept = last_name(node) in ("append", "add", "put", "put_nowait", "extend")
+        if is_kept and any(map(self._is_whole, given)):
+            self._steps.append(Happening(What.KEPT, node, around))
         is_taken = effort is not Effort.NONE or may_take_over(node)
         if (is_taken and self._module.local_function(node) is None) or is_kept:
             self._keeps = self._keeps or any(map(self._is_whole, given))

@@ -9,7 +9,7 @@ from tenure.audit.module import Module
 from tenure.audit.queue_calls import POPS, Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, borrowing, traces
-from tenure.audit.tree import last_name
+from tenure.audit.tree import Function, last_name
 
 _ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
 _AFTER_ERRORS = {"handlers", "finalbody"}
@@ -52,6 +52,10 @@ def too_early(module: Module) -> Iterator[Hit]:
 
 
 def _in_finally(trace: Trace) -> Iterator[Hit]:
+    if _asks_nothing_at_its_exit(trace.function):
+        for step in trace.of(What.DELETE):
+            yield Hit("TQ202", step.node, "deleted at the end of the `with`, also when the work in it raised")
+        return
     for step in trace.of(What.DELETE):
         for place, (statement, part) in enumerate(step.around):
             if part != "finalbody" or any(isinstance(one, ast.If | ast.Match) for one, _ in step.around[place:]):
@@ -60,6 +64,13 @@ def _in_finally(trace: Trace) -> Iterator[Hit]:
             if covered:
                 text = f"deleted also when the work in line {covered[0].node.lineno} raised"
                 yield Hit("TQ202", step.node, text)
+
+
+def _asks_nothing_at_its_exit(function: Function | ast.Module) -> bool:
+    """Whether it is the end of a `with`, and makes no difference between good ones and others."""
+    if getattr(function, "name", "") not in ("__exit__", "__aexit__"):
+        return False
+    return not any(isinstance(one, ast.If | ast.IfExp | ast.Match | ast.BoolOp) for one in ast.walk(function))
 
 
 def _before_work(trace: Trace) -> Iterator[Hit]:

@@ -25,7 +25,8 @@ logger = logging.getLogger("tenure.standalone")
 _DEFAULT_SECONDS = 30.0
 #: Permissions and queues can be mended while the lease lasts, so it is tried again all the same.
 _UNLIKELY = (
-    "it will be refused until that is mended (credentials, permission to renew, the queue's name and region); trying again"
+    "it will be refused until that is mended (credentials, permission to renew, the queue's name or region); "
+    "trying again"
 )
 
 

@@ -104,6 +104,19 @@ class Signature:
             return values, {}
         return values[:count], dict(zip(self._names[count:], values[count:], strict=True))
 
+    def fits(self, function: Callable[..., Any]) -> bool:
+        """Whether a function can be called as the handler is, without its context. True where nobody can tell."""
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # some that are written in C
+            return True
+        count = len(self._positional)
+        try:
+            signature.bind(*self._names[:count], **dict.fromkeys(self._names[count:]))
+        except TypeError:
+            return False
+        return True
+
     def encode_result(self, result: Any, limit: int) -> bytes:
         """The result as JSON; raises `ResultInvalid` where it has no such form, `ResultTooLarge` over `limit` bytes."""
         if result is None:

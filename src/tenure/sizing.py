@@ -10,6 +10,7 @@ In whatever the task counts; what is larger should take longer. Asked by `runtim
 begins, in the worker's event loop: it must not wait. What is known only later is said by `ctx.set_size`.
 """
 
+import inspect
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +50,7 @@ class Sizer:
             kind = msgspec.defstruct("Sized", [(given, msgspec.Raw, msgspec.Raw(b"null"))])
             self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
         elif callable(given):
-            self._function = given
+            self._function = _fitting(given, signature, task)
         else:
             msg = f"task {task}: size={given!r} is neither a parameter's name nor a function of the handler's arguments"
             raise BadTask(msg)
@@ -61,7 +62,10 @@ class Sizer:
         except (BadArgument, PayloadInvalid, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         except Exception:
-            logger.exception("the size of a message of %s is not known: its size= function failed", self._task)
+            logger.exception(
+                "the size of a message of %s is not known: its size= function failed; the message runs all the same",
+                self._task,
+            )
             return None
 
     def _read(self, body: bytes | msgspec.Raw) -> object:
@@ -69,6 +73,18 @@ class Sizer:
             return msgspec.json.decode(getattr(self._decoder.decode(body), self._field))
         positional, keywords = self._signature.arguments(body)
         return self._function(*positional, **keywords)
+
+
+def _fitting(function: Callable[..., Any], signature: Signature, task: str) -> Callable[..., Any]:
+    """One that could never say a size is refused now, and not told again and again while messages run."""
+    if inspect.iscoroutinefunction(function):
+        msg = f"task {task}: size= is an async function, and must not wait; what takes time is said by ctx.set_size"
+        raise BadTask(msg)
+    if not signature.fits(function):
+        names = ", ".join(signature.names) or "none"
+        msg = f"task {task}: size= cannot be called with the handler's arguments, which are: {names}"
+        raise BadTask(msg)
+    return function
 
 
 def checked(size: object) -> float | None:

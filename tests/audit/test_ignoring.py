@@ -17,6 +17,7 @@ def _ids(text: str) -> list[str]:
         f"{CALL}  # tenure: ignore[TQ101]",
         f"{CALL}  #tenure: ignore[TQ101,TQ101]",
         f"{CALL}  # noqa  # tenure: ignore[TQ101]",
+        f"{CALL}  # tenure:ignore [TQ101]",
         f"# Why it is right here. tenure: nothing\n# tenure: ignore[TQ101]\n{CALL}",
         'sqs.receive_message(\n    QueueUrl="u",\n    VisibilityTimeout=600,  # tenure: ignore[TQ101]\n)',
     ],

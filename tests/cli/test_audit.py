@@ -1,15 +1,20 @@
 """`tenure audit`: what it prints, and how it ends in CI."""
 
 import os
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from rich.console import Console
 
 import tenure as package
+from tenure.audit import audit
+from tenure.cli.audit import _print_rules
 
 from .conftest import Run
 
@@ -70,6 +75,7 @@ def test_the_baseline_lists_every_operation_and_can_be_left_out(tenure: Run, cod
         (["--fail-on", "critical", "--ignore", "TQ203"], 0),
         (["--ignore", "TQ1,TQ2"], 0),
         (["--select", "TQ601"], 0),
+        (["--select", "tq6"], 0),
         (["--select", "TQ601", "--select", "TQ101"], 1),
         (["--exclude", "early.py", "--fail-on", "critical"], 0),
     ],
@@ -115,6 +121,14 @@ def test_bad_words_are_told(tenure: Run, words: list[str], says: str) -> None:
     result = tenure("audit", *words)
     assert result.exit_code == 2
     assert says in result.stderr
+
+
+def test_in_a_narrow_terminal_what_rules_mean_stays_beside_their_ids(code: Path) -> None:
+    written = StringIO()
+    _print_rules(Console(width=40, file=written), audit([str(code)]).findings)
+    lines = written.getvalue().splitlines()
+    assert all(re.match(r"(TQ\d{3}|     ) \S", line) for line in lines if line.strip())
+    assert len(lines) > 10
 
 
 def test_nothing_is_imported_or_run(tenure: Run, folder: Path) -> None:

@@ -111,15 +111,23 @@ def test_a_queue_that_nobody_knows_is_refused_and_so_are_bounds_that_cross(tenur
     assert "from 5 to 2 workers" in result.stderr
 
 
-def test_what_cannot_be_known_is_a_dash_and_fits_eighty_columns() -> None:
+def test_what_cannot_be_known_is_a_dash_and_fits_the_terminal() -> None:
     row = Needed(
         queue="a-queue-with-quite-a-long-name-indeed", ready=12_345, leased=None, due=None, estimated=True,
         mean_seconds=None, q99_seconds=None, runs=0, workers_now=3, slots=10, desired=None, why="nobody can know",
         visible_only=3, interrupted=None,
     )  # fmt: skip
-    console = Console(width=80)
+    assert _shown(row, 80)[-1].split()[1:] == ["~12,345", "–", "–", "–", "–", "3", "–", "3"]
+    head, below, _, first, second = _shown(row, 60)
+    assert (head.split(), below.split()) == (["ready", "due", "mean", "workers"],
+                                             ["queue", "leased", "now", "q99", "ready", "only"])  # fmt: skip
+    assert (first.split()[1:], second.split()) == (["~12,345", "–", "–", "–"], ["–", "3", "–", "3"])
+
+
+def _shown(row: Needed, width: int) -> list[str]:
+    console = Console(width=width)
     with console.capture() as capture:
-        console.print(table([row], 80))
+        console.print(table([row], width))
     lines = capture.get().splitlines()
-    assert all(len(line) <= 80 for line in lines)
-    assert lines[-1].split()[1:] == ["~12,345", "–", "–", "–", "–", "3", "–", "3"]
+    assert all(len(line) <= width for line in lines)
+    return lines

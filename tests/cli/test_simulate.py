@@ -109,10 +109,10 @@ def test_in_a_narrow_terminal_columns_stand_below_and_no_figure_is_cut() -> None
     names = ("fixed:1200", "heartbeat:600", "heartbeat:30", "learned", "lease:600", "heartbeat:30 backlog:1500")
     one = simulate(scenario, policy_of("heartbeat:600"))
     results = [msgspec.structs.replace(one, policy=name) for name in names]
-    for width in (80, 120):
+    for width in (60, 80, 120):
         written = StringIO()
         out = Console(width=width, file=written, highlight=False)
-        for table in (*telling.tables(results, pricing_of("sqs"), width), telling.sizes(results)):
+        for table in (*telling.tables(results, pricing_of("sqs"), width), telling.sizes(results, width)):
             out.print(table)
         said = written.getvalue()
         assert "…" not in said.replace("… of them", "")

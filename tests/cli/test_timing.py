@@ -157,6 +157,13 @@ def _rows() -> list[Row]:
     return [Row(named, forecast, None), Row(Figures(queue="q", task="t", standing=Standing(30.0)), forecast, 10.0)]
 
 
+def test_a_task_after_the_target_is_told_where_it_belongs(tenure: Run) -> None:
+    result = tenure("timing", "jobs:app", "greet")
+    assert result.exit_code == 2
+    assert "error[usage]" in result.stderr
+    assert "tenure timing explain jobs:app greet" in result.stderr
+
+
 @pytest.mark.parametrize("width", [80, 118, 120, 200])
 def test_names_give_way_and_figures_do_not(width: int) -> None:
     console = Console(width=width, highlight=False)

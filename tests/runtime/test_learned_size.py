@@ -1,12 +1,13 @@
 """What the size of a message says about its lease."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from tenure import Context
-from tenure.errors import BadArgument
+from tenure.errors import BadArgument, BadTask
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.testing.harness import QUEUE, Harness
@@ -93,11 +94,37 @@ async def test_a_size_function_that_fails_costs_a_line_in_the_log(
 
         await stage.start()
         assert (await stage.ended(await stage.submit(work.bind(0)))).state is MessageState.COMPLETED
-    assert "its size= function failed" in caplog.text
+    assert "its size= function failed; the message runs all the same" in caplog.text
 
 
 async def events(harness: Harness, kind: EventKind) -> list[Event]:
     return [one.event for one in await harness.state.journal.read() if one.event.kind is kind]
+
+
+async def test_a_size_function_that_can_never_say_one_is_refused(harness: Harness) -> None:
+    stage = Stage(harness)
+
+    async def waits(name: str, n: int) -> float:
+        return n
+
+    for function, said in (
+        (waits, "must not wait"),
+        (lambda n: n, "which are: name, n"),
+        (lambda name, n, more: n, "which are: name, n"),
+    ):
+        with pytest.raises(BadTask, match=said):
+
+            @stage.task(size=function)
+            async def work(name: str, *, n: int) -> None: ...
+
+    good: list[Callable[..., float]] = [lambda name, n: n, lambda *_, **words: words["n"], lambda name="", n=0: n]
+    for index, fitting in enumerate(good):
+
+        @stage.task(name=f"fits-{index}", size=fitting)
+        async def fits(name: str, *, n: int) -> None: ...
+
+        assert fits.sizer is not None
+        assert fits.sizer.size_of(b'{"name":"a","n":7}') == 7
 
 
 async def test_a_size_that_is_known_after_the_download_touches_at_once(harness: Harness) -> None:

@@ -78,3 +78,8 @@ def test_recorded_runs_are_replayed_in_their_order_unless_another_number_is_aske
     more = replayed(recorded, 50, 1)
     assert len(more) == 50
     assert set(more) <= set(recorded)
+
+
+def test_bounds_are_written_as_people_read_them() -> None:
+    with pytest.raises(BadArgument, match=r"1000000000 is not between 0\.001 and 2,592,000\b"):
+        drawn("uniform:1:1000000000", 1, 1)

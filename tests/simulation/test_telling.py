@@ -67,6 +67,13 @@ def test_no_line_of_the_bars_is_over_eighty_columns(results: list[Result]) -> No
     assert [line for line in lines if line in drawn_labels] == drawn_labels
 
 
+def test_in_a_narrow_terminal_bars_are_shorter(results: list[Result]) -> None:
+    wide, narrow = bars(results, PRICING), bars(results, PRICING, 60)
+    assert max(map(len, wide)) == WIDTH
+    assert max(map(len, narrow)) == 60
+    assert [line.rstrip("█▏▎▍▌▋▊▉ ") for line in narrow] == [line.rstrip("█▏▎▍▌▋▊▉ ") for line in wide]
+
+
 def test_a_bar_is_as_long_as_its_part_and_never_vanishes() -> None:
     assert bar(10.0, 10.0, 20) == "█" * 20
     assert bar(5.0, 10.0, 20) == "█" * 10

@@ -158,8 +158,10 @@ def test_a_turn_that_lapsed_is_taken_by_one(store: Store) -> None:
 @pytest.mark.parametrize("make", ["_missing_table", "_missing_container"], ids=["table", "container"])
 def test_a_store_that_is_not_there_is_told(make: str) -> None:
     dedup = sync.MessageDeduplicator("x", store=globals()[make]())
-    with pytest.raises(BrokerUnavailable, match="cannot be asked"):
+    with pytest.raises(BrokerUnavailable, match=r"cannot be asked: .*make the container or table") as caught:
         dedup.check_duplicate("order-17")
+    assert "\n" not in str(caught.value)
+    assert not caught.value.outcome_unknown
     with pytest.raises(BrokerUnavailable, match="was not begun"), dedup.once("order-17"):
         pytest.fail("it was begun")
 

@@ -95,6 +95,32 @@ async def test_a_receive_in_the_future_is_refused(virtual_clock: VirtualClock) -
             _sqs(virtual_clock, 30, received_at=moment)
 
 
+@pytest.mark.parametrize("name", ["visibility_timeout", "extension_seconds", "heartbeat_interval", "max_hold_seconds"])
+@pytest.mark.parametrize("seconds", ["30", 0, -5, float("nan"), True], ids=repr)
+async def test_seconds_that_are_none_are_refused_before_the_work_begins(
+    name: str, seconds: Any, virtual_clock: VirtualClock
+) -> None:
+    words = {"visibility_timeout": 30.0, name: seconds}
+    with pytest.raises(BadArgument, match=rf"{name}=.*no beat was sent"):
+        VisibilityHeartbeat(FakeSqs(virtual_clock, 1030), MESSAGE, queue_url="q", **words)
+
+
+async def test_a_refusal_says_what_to_mend_and_ends_its_sentences_once(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client, heartbeat = _sqs(virtual_clock, 30)
+    error = storage_error("AccessDenied", 403)
+    error.args = ("You may not.",)
+    error.message = "You may not."
+    client.fails = lambda now: error
+    with pytest.raises(LeaseLost) as caught:
+        async with heartbeat:
+            await asyncio.sleep(100)
+    assert "until that is mended" in caplog.text
+    assert "permission to renew" in caplog.text
+    assert "You may not. Somebody else" in str(caught.value)
+
+
 async def test_a_hold_can_be_limited(virtual_clock: VirtualClock) -> None:
     client, heartbeat = _sqs(virtual_clock, 30, max_hold_seconds=100)
     async with heartbeat:

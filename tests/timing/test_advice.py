@@ -119,6 +119,7 @@ def test_runs_that_max_hold_ended_are_told_instead_of_how_close_the_others_came(
     figures = _of(standing=standing, durations=_took(95.0, longest=100.0), completed=97, retried=3, held=3)
     assert _severities(figures) == {"max_hold_reached": "warning", "redelivered_retry": "info"}
     assert _one("max_hold_reached", figures).remedy.startswith("Raise max_hold to 300 s if they did not hang")
+    assert " ended 1 run; " in _one("max_hold_reached", _of(standing=standing, durations=_took(95.0), held=1)).evidence
 
 
 # -- what came again --------------------------------------------------------------------------------
@@ -161,9 +162,7 @@ def test_a_lease_that_the_sweep_and_its_late_holder_told_of_is_one_delivery() ->
     figures = _of(completed=99, expired=1, overran=1)
     assert figures.deliveries == 100
     evidence = _one("redelivered_expiry", figures).evidence
-    assert evidence == (
-        "1 came back because their lease had ended; 1 run went on after their lease was gone (1.0 % of 100 deliveries)"
-    )
+    assert evidence == "1 came back because the lease had ended; 1 run outlived the lease (1.0 % of 100 deliveries)"
 
 
 def test_few_retries_are_as_it_should_be() -> None:

@@ -71,7 +71,7 @@ def _lease(module: Module, call: QueueCall, service: str | None) -> str:
     if call.verb in POPS:
         return "a stream: what is popped is gone"
     if call.vendor == "redis":
-        return "a lease: streams have none of their own"
+        return "xautoclaim what the dead hold, or Tenure on Redis: a stream has no lease"
     if has_heartbeat(module):
         return "30 s, held by the heartbeat"
     size = batch_size(module, call)

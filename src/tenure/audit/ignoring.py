@@ -9,8 +9,8 @@ import re
 import tokenize
 from typing import NamedTuple
 
-_MARK = b"tenure: ignore"
-_COMMENT = re.compile(r"#\s*tenure: ignore(?:\[([^\]]*)\])?")
+_MARK = re.compile(rb"tenure:\s*ignore")
+_COMMENT = re.compile(r"#\s*tenure:\s*ignore(?:\s*\[([^\]]*)\])?")
 
 
 class Comment(NamedTuple):
@@ -27,7 +27,7 @@ class Comment(NamedTuple):
 
 def ignoring_comments(source: bytes) -> list[Comment]:
     """Every comment that ignores; strings that look like one do not."""
-    if _MARK not in source:
+    if not _MARK.search(source):
         return []
     found: list[Comment] = []
     try:

@@ -25,6 +25,8 @@ class What(StrEnum):
     STARTED = "started"
     EXTEND = "extend"
     DELETE = "delete"
+    #: A whole message, or its receipt, is put into a list.
+    KEPT = "kept"
 
 
 #: A statement, and the part of it in which something stands: (`try`, "finalbody").
@@ -55,8 +57,15 @@ class Trace(NamedTuple):
 
     function: Function | ast.Module
     steps: tuple[Happening, ...]
-    #: A whole message is returned, kept, or given to code that is not in this file.
-    hands_on: bool
+    #: A whole message is kept, or given to code that is not in this file.
+    keeps: bool
+    #: A whole message is returned.
+    returns: bool
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether a whole message leaves the function, to where it cannot be followed from here."""
+        return self.keeps or self.returns
 
     def of(self, *kinds: What) -> list[Happening]:
         """The steps of these kinds."""
@@ -69,6 +78,19 @@ def traces(module: Module) -> tuple[Trace, ...]:
     with_calls = _kinds(module)
     places: list[Function | ast.Module] = [one for one in module.functions if one in with_calls]
     return tuple(_Tracer(module, place).trace() for place in [*places, *([module.tree] if None in with_calls else [])])
+
+
+def borrowing(module: Module) -> Iterator[tuple[Trace, list[QueueCall]]]:
+    """Traces of what calls no queue itself, with the receives of this file whose messages it gets as an answer."""
+    givers = {one.function: one for one in traces(module) if one.returns and not one.keeps}
+    found: dict[Function | None, list[QueueCall]] = {}
+    for node in module.calls:
+        giver = givers.get(local) if (local := module.local_function(node)) is not None else None
+        place = module.function_of(node)
+        if giver is not None and place not in _kinds(module) and place is not giver.function:
+            found.setdefault(place, []).extend(step.call for step in giver.of(What.RECEIVE) if step.call is not None)
+    for place, calls in found.items():
+        yield _Tracer(module, module.tree if place is None else place).trace(), calls
 
 
 @lru_cache(maxsize=8)
@@ -97,14 +119,15 @@ class _Tracer:
         self._calls = _by_node(module)
         self._messages: set[str] = set()
         self._steps: list[Happening] = []
-        self._hands_on = False
+        self._keeps = False
+        self._returns = False
 
     def trace(self) -> Trace:
         """Walk it."""
         if not isinstance(self._place, ast.Module):
             self._messages |= self._parameters(self._place)
         self._block(self._place.body, ())
-        return Trace(self._place, tuple(self._steps), self._hands_on)
+        return Trace(self._place, tuple(self._steps), self._keeps, self._returns)
 
     def _parameters(self, function: Function) -> set[str]:
         """Those that a delete here is about."""
@@ -169,7 +192,7 @@ class _Tracer:
             case ast.AnnAssign() if node.value is not None and self._is_message(node.value):
                 self._keep(node.target)
             case ast.Return() if node.value is not None and self._is_whole(node.value):
-                self._hands_on = True
+                self._returns = True
 
     def _is_answer(self, node: ast.expr) -> bool:
         """What a delete says of a message is no message."""
@@ -181,7 +204,7 @@ class _Tracer:
         if isinstance(target, ast.Name | ast.Tuple | ast.List):
             self._messages |= _names(target)
         else:
-            self._hands_on = True
+            self._keeps = True
 
     # -- expressions ---------------------------------------------------------------------------------
 
@@ -194,7 +217,7 @@ class _Tracer:
             elif isinstance(one, ast.NamedExpr) and self._is_message(one.value):
                 self._messages.add(one.target.id)
             elif isinstance(one, ast.Yield) and one.value is not None and self._is_whole(one.value):
-                self._hands_on = True
+                self._returns = True
         for one in reversed(inside):
             if isinstance(one, ast.Call):
                 self._call(one, (*around, *self._choices(one, node)))
@@ -223,9 +246,11 @@ class _Tracer:
         if effort is not Effort.NONE:
             self._steps.append(Happening(What(effort.value), node, around, call))
         is_kept = last_name(node) in ("append", "add", "put", "put_nowait", "extend")
+        if is_kept and any(map(self._is_whole, given)):
+            self._steps.append(Happening(What.KEPT, node, around))
         is_taken = effort is not Effort.NONE or may_take_over(node)
         if (is_taken and self._module.local_function(node) is None) or is_kept:
-            self._hands_on = self._hands_on or any(map(self._is_whole, given))
+            self._keeps = self._keeps or any(map(self._is_whole, given))
 
     def _deletes(self, node: ast.Call) -> bool:
         """A function of this file that deletes, by what it does and by its name."""

@@ -26,11 +26,11 @@ _NEVER = "never"
 def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str]) -> list[str]:
     """Ids of rules, repeated or with commas; the first letters of several stand for all of them."""
     words = [word.strip() for one in value for word in one.split(",") if word.strip()]
-    strange = [word for word in words if not any(rule.startswith(word) for rule in RULES)]
+    strange = [word for word in words if not any(rule.startswith(word.upper()) for rule in RULES)]
     if strange:
         msg = f"there is no rule {strange[0]!r}; there are {', '.join(RULES)}"
         raise click.BadParameter(msg)
-    return [rule for rule in RULES if rule.startswith(tuple(words))] if words else []
+    return [rule for rule in RULES if rule.startswith(tuple(word.upper() for word in words))] if words else []
 
 
 @click.command(short_help="Read source code for mistakes with queues; nothing is run.")
@@ -154,14 +154,16 @@ def _what(width: int) -> list[str]:
 
 def _print_rules(out: "Console", findings: Sequence[Located]) -> None:
     """Each rule that was met, once: what it means, and what to do."""
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     met = {one.finding.id for one in findings}
+    grid = Table.grid(padding=(0, 1))
     for rule in (rule for rule in RULES.values() if rule.id in met):
-        out.print(Text.assemble((rule.id, _STYLES[rule.severity]), f" {rule.title}."))
-        out.print(Padding(Text(f"{rule.why}"), (0, 0, 0, 6)))
-        out.print(Padding(Text(f"{rule.remedy}", style="bold"), (0, 0, 0, 6)))
+        grid.add_row(Text(rule.id, style=_STYLES[rule.severity]), Text(f"{rule.title}."))
+        grid.add_row("", Text(rule.why))
+        grid.add_row("", Text(rule.remedy, style="bold"))
+    out.print(grid)
     out.print()
 
 

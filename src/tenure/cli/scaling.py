@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _MOST_DELAYED = 2_000
 _PAGE = 500
 _FIGURES = ("ready", "leased", "due", "mean", "q99", "now", "workers")
+_NARROW = ("ready\nleased", "due\nnow", "mean\nq99", "workers\nready only")
+#: From this width on they stand in one line.
+_WIDE = 80
 
 
 class Needed(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,17 +185,21 @@ def tell(out: "Console", rows: Sequence[Needed]) -> None:
 
 
 def table(rows: Sequence[Needed], width: int) -> "RenderableType":
-    """One row a queue."""
+    """One row a queue; where the terminal is narrow, on two lines."""
     from rich.text import Text
 
-    shown = plain_table("queue", *_FIGURES, "ready only", right=(*_FIGURES, "ready only"))
+    figures = (*_FIGURES, "ready only") if width >= _WIDE else _NARROW
+    shown = plain_table("queue", *figures, right=figures)
     for row in rows:
         about = row.estimated
-        shown.add_row(
-            row.queue, count(row.ready, estimated=about), count(row.leased, estimated=about), count(row.due),
-            exact(row.mean_seconds), exact(row.q99_seconds), count(row.workers_now),
-            Text(count(row.desired), style="bold"),
-            Text(count(row.visible_only), style="red" if row.interrupted else ""),
-        )  # fmt: skip
+        ready, leased = count(row.ready, estimated=about), count(row.leased, estimated=about)
+        due, mean, q99 = count(row.due), exact(row.mean_seconds), exact(row.q99_seconds)
+        now, advised = count(row.workers_now), Text(count(row.desired), style="bold")
+        only = Text(count(row.visible_only), style="red" if row.interrupted else "")
+        if width >= _WIDE:
+            shown.add_row(row.queue, ready, leased, due, mean, q99, now, advised, only)
+        else:
+            pair = Text.assemble(advised, "\n", only)
+            shown.add_row(row.queue, f"{ready}\n{leased}", f"{due}\n{now}", f"{mean}\n{q99}", pair)
     keep_figures(shown, width)
     return shown

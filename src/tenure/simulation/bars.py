@@ -1,4 +1,4 @@
-"""Bars for a terminal: a few measures, one bar for each policy, in block characters; no line is over 80 columns."""
+"""Bars for a terminal: a few measures, one bar a policy, in block characters; never over 80 columns or its width."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,24 @@ from tenure.simulation.result import Result
 
 WIDTH = 80
 _FIGURE_WIDTH = 11
+#: A bar shorter than this tells nothing apart.
+_LEAST_ROOM = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _FULL = "█"
 
 
-def bars(results: Sequence[Result], pricing: Pricing) -> list[str]:
-    """Lines of text."""
+def bars(results: Sequence[Result], pricing: Pricing, width: int = WIDTH) -> list[str]:
+    """Lines of text, for a terminal of that width."""
     widest = max(len(result.policy) for result in results)
     lines: list[str] = []
     for measure in drawn_for(results, pricing):
-        lines += ["", measure.label, *_group(measure, results, pricing, widest)]
+        lines += ["", measure.label, *_group(measure, results, pricing, widest, min(width, WIDTH))]
     return lines
 
 
-def _group(measure: Measure, results: Sequence[Result], pricing: Pricing, widest: int) -> list[str]:
+def _group(measure: Measure, results: Sequence[Result], pricing: Pricing, widest: int, width: int) -> list[str]:
     values = [measure.value(result, pricing) for result in results]
-    room = WIDTH - widest - _FIGURE_WIDTH - 4
+    room = max(_LEAST_ROOM, width - widest - _FIGURE_WIDTH - 4)
     most = max((value for value in values if value is not None), default=0.0)
     return [
         f"  {result.policy:<{widest}} {measure.tell(value):>{_FIGURE_WIDTH}} {bar(value, most, room)}".rstrip()

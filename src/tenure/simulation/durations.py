@@ -80,7 +80,7 @@ def _number(word: str, *, most: float) -> float:
 
 def _between(value: float, word: str, least: float, most: float) -> float:
     if not least <= value <= most:
-        msg = f"{word} is not between {least:g} and {most:g}"
+        msg = f"{word} is not between {least:g} and {most:,.10g}"
         raise ValueError(msg)
     return value
 

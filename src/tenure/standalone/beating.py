@@ -23,6 +23,11 @@ from tenure.timing.beat import BeatPlan
 logger = logging.getLogger("tenure.standalone")
 
 _DEFAULT_SECONDS = 30.0
+#: Permissions and queues can be mended while the lease lasts, so it is tried again all the same.
+_UNLIKELY = (
+    "it will be refused until that is mended (credentials, permission to renew, the queue's name or region); "
+    "trying again"
+)
 
 
 class Beating:
@@ -44,6 +49,10 @@ class Beating:
         """Nothing is sent yet."""
         given = Receipt.of(message)
         queue.check(given)
+        _refuse_no_span(
+            visibility_timeout=visibility_timeout, extension_seconds=extension_seconds,
+            heartbeat_interval=heartbeat_interval, max_hold_seconds=max_hold_seconds,
+        )  # fmt: skip
         self._queue = queue
         self._clock = clock
         extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
@@ -124,7 +133,7 @@ class Beating:
             self._end_at_limit(answer.text)
             return
         self._due = self._plan.retry_due(self._clock.monotonic(), self._deadline)
-        sentence = "a beat for %s failed: %s; trying again"
+        sentence = "a beat for %s failed: %s; " + ("trying again" if answer.is_worth_another_try else _UNLIKELY)
         self._log(logging.WARNING, "heartbeat_extension_failed", sentence, answer.text, error_message=answer.text)
 
     def _lose(self, why: str) -> None:
@@ -145,7 +154,7 @@ class Beating:
         """Raise `LeaseLost` if it is."""
         if self.lost_because is not None:
             msg = (
-                f"the lease on {self._job['job_id'] or 'the message'} is lost: {self.lost_because}. "
+                f"the lease on {self._job['job_id'] or 'the message'} is lost: {self.lost_because.rstrip('.')}. "
                 "Somebody else may be running it; do not delete it"
             )
             raise LeaseLost(msg)
@@ -179,3 +188,12 @@ class Beating:
         counts = {"extension_count": self.extension_count, "total_extended_seconds": self.total_extended_seconds}
         extra = {"event_type": event, **self._job, **counts, "extension_seconds": self._plan.extension_seconds, **more}
         logger.log(level, sentence, self._job["job_id"] or "the message", *words, extra=extra)
+
+
+def _refuse_no_span(**given: float | None) -> None:
+    """Seconds that are none, such as a text from the environment, end here and not in the middle of the work."""
+    for name, seconds in given.items():
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (is_number and seconds > 0.0):
+            msg = f"{name}={seconds!r} is not allowed; it takes seconds, more than 0, as a number; no beat was sent"
+            raise BadArgument(msg)

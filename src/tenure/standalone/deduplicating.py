@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from tenure.answer import AnswerKind, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost, TenureError
 from tenure.standalone.seen import Seen
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 KEEP_SECONDS = 7 * 86_400.0
 CLAIM_SECONDS = 300.0
+_UNTIL_MENDED = " (so it will be until that is mended: make the container or table, or grant access to it)"
 #: How often somebody else may be faster before we take their word.
 _LAPS = 5
 
@@ -63,6 +65,7 @@ class Deduplicating:
         if store is None:
             store = MemoryStore(clock=clock) if blob_container_client is None else BlobStore(blob_container_client)
         self.container_name = container_name
+        self.blob_container_client = blob_container_client
         self.duplicates_detected = 0
         #: Looked like duplicates by their id, and had another payload: refused by `KeyConflict`.
         self.false_positives = 0
@@ -229,10 +232,13 @@ class Deduplicating:
         except Exception as error:
             with self._lock:
                 self.store_failures += 1
+            answer = read_answer(error)
+            is_refused = answer.kind is AnswerKind.REFUSED
+            why = f"{answer.text.rstrip('.')}{_UNTIL_MENDED if is_refused else ''}"
             if not self._is_open:
-                msg = f"the store of {self.container_name} cannot be asked: {error}; {what}"
-                raise BrokerUnavailable(msg, outcome_unknown=True) from error
-            logger.warning("the store of %s cannot be asked: %s; going on without it", self.container_name, error)
+                msg = f"the store of {self.container_name} cannot be asked: {why}; {what}"
+                raise BrokerUnavailable(msg, outcome_unknown=not is_refused) from error
+            logger.warning("the store of %s cannot be asked: %s; going on without it", self.container_name, why)
             return otherwise
 
     def _detect(self, message_id: str, reason: str, correlation_id: str | None) -> str:

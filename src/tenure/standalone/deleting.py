@@ -131,7 +131,7 @@ def _tell(receipt: Receipt, deletion: Deletion) -> None:
     if deletion.ok:
         _log(logging.DEBUG, receipt, "message_deletion", "deleted %s at attempt %d", deletion.attempts, **told)
     else:
-        sentence = "%s was not deleted in %d attempts: %s"
+        sentence = "%s was not deleted in %d " + ("attempt" if deletion.attempts == 1 else "attempts") + ": %s"
         _log(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
 
 

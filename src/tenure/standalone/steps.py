@@ -92,9 +92,13 @@ def _called(call: Call) -> Any:
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
             answer.close()
-        msg = f"{call.function!r} is of an async client: use it with tenure.standalone, not tenure.standalone.sync"
+        msg = f"{_named(call.function)} is of an async client: use tenure.standalone, not its sync; nothing was done"
         raise BadArgument(msg)
     return answer
+
+
+def _named(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", None) or type(function).__name__
 
 
 async def _awaited(call: Call) -> Any:

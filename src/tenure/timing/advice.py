@@ -134,7 +134,7 @@ def _hold(figures: Figures) -> Iterator[Finding]:
             yield Finding("max_hold_advised", Severity.INFO, about, evidence, remedy)
         return
     if figures.held:
-        evidence = f"{figures.held:,} runs were ended by max_hold {duration(standing.max_hold_seconds)}; {seen}"
+        evidence = f"max_hold {duration(standing.max_hold_seconds)} ended {counted(figures.held, 'run')}; {seen}"
         remedy = f"Raise max_hold to {duration(advised)} if they did not hang; else look where they do."
         yield Finding("max_hold_reached", Severity.WARNING, about, evidence, remedy)
         return
@@ -187,8 +187,8 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
     if not ended:
         return
     told = [
-        *([f"{figures.expired:,} came back because their lease had ended"] if figures.expired else []),
-        *([f"{counted(figures.overran, 'run')} went on after their lease was gone"] if figures.overran else []),
+        *([f"{figures.expired:,} came back because the lease had ended"] if figures.expired else []),
+        *([f"{counted(figures.overran, 'run')} outlived the lease"] if figures.overran else []),
     ]
     standing, durations = figures.standing, figures.durations
     if standing is None:

@@ -99,9 +99,10 @@ def refused(answer: Answer, text: str, what: str, place: str) -> TenureError:  #
     if code in _DENIED:
         return PermissionMissing(f"{place}: these credentials may not do {what} ({text}); nothing was done. Grant it")
     if code in _NO_QUEUE:
-        return QueueMissing(f"{place}: the queue of {what} is not there; make it, or add create=yes to the URL")
+        text = f"{place}: the queue of {what} is not there; make it, or add create=yes to the URL. Nothing was done"
+        return QueueMissing(text)
     if code in _NO_TABLE:
-        return StoreMissing(f"{place} is not there ({what}); make it, or add create=yes to the URL")
+        return StoreMissing(f"{place} is not there ({what}); make it, or add create=yes to the URL. Nothing was done")
     if code == "QueueDeletedRecently":
         return BrokerUnavailable(f"{place}: {text}; nothing was done")
     if answer.kind is AnswerKind.THROTTLED:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import POPS, Kind, queue_calls
+from tenure.audit.queue_calls import POPS, Kind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
-from tenure.audit.trace import Happening, Trace, What, traces
-from tenure.audit.tree import last_name
+from tenure.audit.trace import Happening, Trace, What, borrowing, traces
+from tenure.audit.tree import Function, last_name
 
 _ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
 _AFTER_ERRORS = {"handlers", "finalbody"}
@@ -20,17 +20,23 @@ def never_deleted(module: Module) -> Iterator[Hit]:
     """TQ201: only where everything that could delete is in this file."""
     if any(call.kind is Kind.DELETE for call in queue_calls(module)) or any(map(_may_delete, module.calls)):
         return
-    for trace in traces(module):
+    told: set[ast.Call] = set()
+    own = ((one, [step.call for step in one.of(What.RECEIVE) if step.call is not None]) for one in traces(module))
+    for trace, calls in itertools.chain(own, borrowing(module)):
         work = trace.of(What.WORK)
         if trace.hands_on or not work:
             continue
-        for step in trace.of(What.RECEIVE):
-            call = step.call
-            is_peek = call is None or (call.timeout is not None and module.seconds(call.timeout) == 0)
-            if call is not None and not is_peek and call.verb not in POPS and call.word("noack") is None:
-                verb = "acknowledges" if call.vendor == "redis" else "deletes"
-                where = f"worked on in line {work[0].node.lineno}"
-                yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
+        for call in calls:
+            if call.node in told or _is_peek(module, call) or call.verb in POPS or call.word("noack") is not None:
+                continue
+            told.add(call.node)
+            verb = "acknowledges" if call.vendor == "redis" else "deletes"
+            where = f"worked on in line {work[0].node.lineno}"
+            yield Hit("TQ201", call.node, f"received by {call.name}, {where}, and nothing in this file {verb} it")
+
+
+def _is_peek(module: Module, call: QueueCall) -> bool:
+    return call.timeout is not None and module.seconds(call.timeout) == 0
 
 
 def _may_delete(call: ast.Call) -> bool:
@@ -46,6 +52,10 @@ def too_early(module: Module) -> Iterator[Hit]:
 
 
 def _in_finally(trace: Trace) -> Iterator[Hit]:
+    if _asks_nothing_at_its_exit(trace.function):
+        for step in trace.of(What.DELETE):
+            yield Hit("TQ202", step.node, "deleted at the end of the `with`, also when the work in it raised")
+        return
     for step in trace.of(What.DELETE):
         for place, (statement, part) in enumerate(step.around):
             if part != "finalbody" or any(isinstance(one, ast.If | ast.Match) for one, _ in step.around[place:]):
@@ -54,6 +64,13 @@ def _in_finally(trace: Trace) -> Iterator[Hit]:
             if covered:
                 text = f"deleted also when the work in line {covered[0].node.lineno} raised"
                 yield Hit("TQ202", step.node, text)
+
+
+def _asks_nothing_at_its_exit(function: Function | ast.Module) -> bool:
+    """Whether it is the end of a `with`, and makes no difference between good ones and others."""
+    if getattr(function, "name", "") not in ("__exit__", "__aexit__"):
+        return False
+    return not any(isinstance(one, ast.If | ast.IfExp | ast.Match | ast.BoolOp) for one in ast.walk(function))
 
 
 def _before_work(trace: Trace) -> Iterator[Hit]:

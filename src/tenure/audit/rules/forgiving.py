@@ -6,8 +6,8 @@
         logger.exception("failed")
     delete(message)
 
-Only where nothing else was done with the message, and the `except` does nothing but tell: one that keeps a flag, sends
-the message elsewhere, or leaves, has decided something.
+Also where it is put into the list that a batch delete gets. Only where nothing else was done with the message, and the
+`except` does nothing but tell: one that keeps a flag, sends the message elsewhere, or leaves, has decided something.
 """
 
 import ast
@@ -26,13 +26,26 @@ _TELLS = ("print", "log")
 def forgiven_errors(module: Module) -> Iterator[Hit]:
     """TQ206."""
     for trace in traces(module):
-        for delete in trace.of(What.DELETE):
-            work = _work_before(trace, delete)
-            handler = _forgiver(module, work, delete) if work else None
+        for end in [*trace.of(What.DELETE), *_listed(trace)]:
+            work = _work_before(trace, end)
+            handler = _forgiver(module, work, end) if work else None
             if handler is not None:
                 line = work[0].node.lineno
                 text = f"deleted also when the work in line {line} raised: the except in line {handler.lineno} goes on"
-                yield Hit("TQ206", delete.node, text)
+                yield Hit("TQ206", end.node, text)
+
+
+def _listed(trace: Trace) -> list[Happening]:
+    """What is put into a list of which a batch delete takes everything."""
+    batches = [step.call.words.get("Entries") for step in trace.of(What.DELETE) if step.call is not None]
+    names = {one.id for one in batches if isinstance(one, ast.Name)}
+    return [step for step in trace.of(What.KEPT) if _list_of(step.node) in names]
+
+
+def _list_of(call: ast.Call) -> str:
+    """The list to which it appends. Empty: it does something else."""
+    before = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "append" else None
+    return before.id if isinstance(before, ast.Name) else ""
 
 
 def _work_before(trace: Trace, delete: Happening) -> list[Happening]:

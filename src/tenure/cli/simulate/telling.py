@@ -1,5 +1,6 @@
 """What came of a simulation, for people and for programs."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _KIB = 1024
 #: Between two columns.
 _GAP = 2
+_SIZE_FIGURES = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
+#: From this width on they stand in one line.
+_WIDE = 80
 
 
 def heading(scenario: Scenario, told: str) -> str:
@@ -43,26 +47,27 @@ def _rate(a_second: float) -> str:
 def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:
     """The table, the sizes if there are any, and the bars."""
     out = console()
-    out.print(heading(scenario, told), soft_wrap=True)
+    whole = not out.is_terminal
+    out.print(heading(scenario, told), markup=False, soft_wrap=whole)
     for result in results:
         done, of = result.measures.finished, result.measures.messages
         if not result.complete:
             out.print(
                 f"{result.policy} was interrupted: what follows is of the {of:,} messages that had begun,"
-                f" of {len(scenario.works):,}.", soft_wrap=True,
+                f" of {len(scenario.works):,}.", soft_wrap=whole,
             )  # fmt: skip
         elif result.stuck:
             out.print(
                 f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done.",
-                soft_wrap=True,
+                soft_wrap=whole,
             )
     for table in tables(results, pricing, out.width):
         out.print()
         out.print(table)
     if any(result.by_size for result in results):
         out.print()
-        out.print(sizes(results))
-    for line in bars(results, pricing):
+        out.print(sizes(results, out.width))
+    for line in bars(results, pricing, out.width):
         out.print(line, markup=False)
 
 
@@ -90,18 +95,26 @@ def _table(labels: Sequence[str], results: Sequence[Result], columns: Sequence[S
     return rows
 
 
-def sizes(results: Sequence[Result]) -> "Table":
-    """The measures that differ by size."""
-    figures = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
+def sizes(results: Sequence[Result], width: int) -> "Table":
+    """The measures that differ by size; where the terminal is narrow, on two lines."""
+    figures = _SIZE_FIGURES if width >= _WIDE else _paired(_SIZE_FIGURES)
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
-    rows.columns[
-        1
-    ].no_wrap = False  # where it is narrow, a policy and its rule stand in two lines, and no figure is cut
     for size in sorted({size for result in results for size in result.by_size}):
         for place, result in enumerate(results):
             if size in result.by_size:
-                rows.add_row("" if place else bytes_told(size), result.policy, *_figures(result.by_size[size]))
+                found = _figures(result.by_size[size])
+                cells = found if width >= _WIDE else _paired(found)
+                rows.add_row("" if place else bytes_told(size), result.policy, *cells)
+    rows.columns[1].no_wrap = False  # a policy and its rule stand in two lines, and no figure is cut
+    for column in (rows.columns[0], *rows.columns[2:]):
+        column.min_width = max(len(line) for cell in (column.header, *column.cells) for line in str(cell).split("\n"))
     return rows
+
+
+def _paired(words: Sequence[str]) -> list[str]:
+    """Two below each other, the second half under the first."""
+    half = (len(words) + 1) // 2
+    return [f"{one}\n{below}" for one, below in itertools.zip_longest(words[:half], words[half:], fillvalue="")]
 
 
 def _figures(found: Measures) -> list[str]:

@@ -25,6 +25,9 @@ class _Timing(LazyGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """`tenure timing jobs:app` is `tenure timing list jobs:app`."""
         word = args[0] if args else ""
+        if ":" in word and len(args) > 1 and not args[1].startswith("-"):
+            msg = f"{args[1]!r} is one word too many; of one task: tenure timing explain {word} {args[1]}"
+            raise click.UsageError(msg, ctx)
         is_command = word in self._table or word in ctx.help_option_names or self._is_like_one(word)
         return super().parse_args(ctx, args if is_command or ctx.resilient_parsing else ["list", *args])
 

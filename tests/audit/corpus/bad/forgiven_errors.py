@@ -47,3 +47,17 @@ async def printed(queue: QueueClient):
         print(error)
     with logging.span("delete"):
         queue.delete_message(message)  # expect: TQ206 TQ501
+
+
+def listed(url):
+    while True:
+        done = []
+        answer = sqs.receive_message(QueueUrl=url, VisibilityTimeout=TIMEOUT, WaitTimeSeconds=20)
+        for message in answer.get("Messages", []):
+            try:
+                run(message["Body"])
+            except Exception:
+                logger.exception("failed")
+            done.append({"Id": message["MessageId"], "ReceiptHandle": message["ReceiptHandle"]})  # expect: TQ206
+        failed = sqs.delete_message_batch(QueueUrl=url, Entries=done).get("Failed")
+        logger.info("%s", failed)

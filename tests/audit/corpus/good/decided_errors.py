@@ -88,3 +88,17 @@ def in_its_else(url):
             logger.exception("failed")
         else:
             sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+
+def listed_in_its_else(url):
+    done = []
+    failed = []
+    for message in messages(url):
+        try:
+            run(message["Body"])
+        except Exception:
+            logger.exception("failed")
+        else:
+            done.append({"Id": message["MessageId"], "ReceiptHandle": message["ReceiptHandle"]})
+        failed.append(message["MessageId"])
+    return sqs.delete_message_batch(QueueUrl=url, Entries=done).get("Failed")

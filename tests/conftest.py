@@ -10,7 +10,12 @@ from tests.live.asking import is_known
 
 # Installed, Tenure brings its plugin along; pytest refuses to load one twice.
 _INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
-pytest_plugins = ["tests.live.session", "tests.standstill", *([] if _INSTALLED else ["tenure.testing.plugin"])]
+pytest_plugins = [
+    "tests.live.session",
+    "tests.signals",
+    "tests.standstill",
+    *([] if _INSTALLED else ["tenure.testing.plugin"]),
+]
 
 #: Where the tests are that need a stand-in for a cloud service: folders, and beginnings of files' names.
 _CLOUD_FOLDERS = ("adapters/aws", "adapters/azure", "live", "standalone")

@@ -14,6 +14,8 @@ import tenure
 
 #: How long anything that should happen soon may take on a slow machine.
 SOON = 60.0
+#: And whoever was told to end: less than the grace that is usual, so that nobody waits for it unseen.
+OBEY_SECONDS = 25.0
 
 _SOURCE = str(Path(tenure.__file__).parents[1])
 
@@ -54,7 +56,7 @@ class Tenure:
         """A signal."""
         self.process.send_signal(number)
 
-    def ends(self, seconds: float = SOON) -> int:
+    def ends(self, seconds: float = OBEY_SECONDS) -> int:
         """Wait for the end; the exit code."""
         code = self.process.wait(seconds)
         self._reader.join(SOON)

@@ -45,8 +45,8 @@ def test_the_first_signal_lets_handlers_finish(tenure: Run) -> None:
 
 
 def test_the_second_signal_gives_everything_back_now(tenure: Run) -> None:
-    tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
-    with started("worker", "jobs:app") as worker:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 600}', "--id", "nap")
+    with started("worker", "jobs:app", "--grace", "10m") as worker:
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
         worker.send(signal.SIGTERM)
@@ -59,7 +59,7 @@ def test_the_second_signal_gives_everything_back_now(tenure: Run) -> None:
 
 
 def test_what_does_not_finish_within_the_grace_is_given_back(tenure: Run) -> None:
-    tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
+    tenure("submit", "jobs:app", "nap", '{"seconds": 600}', "--id", "nap")
     with started("worker", "jobs:app", "--grace", "200ms") as worker:
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
@@ -69,7 +69,7 @@ def test_what_does_not_finish_within_the_grace_is_given_back(tenure: Run) -> Non
 
 
 def test_a_thread_that_does_not_end_does_not_keep_the_process(tenure: Run) -> None:
-    tenure("submit", "jobs:app", "stuck", '{"seconds": 60}', "--id", "stuck")
+    tenure("submit", "jobs:app", "stuck", '{"seconds": 600}', "--id", "stuck")
     with started("worker", "jobs:app", "--grace", "100ms") as worker:
         worker.says("on sqlite:///jobs.db")
         _until_leased(tenure)
@@ -98,7 +98,7 @@ def test_a_worker_that_gave_messages_back_does_not_say_that_it_did_nothing(tenur
     for number in range(5):
         tenure("submit", "sqlite:///jobs.db", "newer", "{}", "--id", f"m{number}", "--create")
     with started("worker", "jobs:app", "--json", "--until-empty") as worker:
-        assert worker.ends() == 0
+        assert worker.ends(SOON) == 0
         assert worker.process.stdout is not None
         done = msgspec.json.decode(worker.process.stdout.read())
     assert done["counts"]["given_back"] == 5
@@ -115,7 +115,7 @@ def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Ru
     tenure("submit", "jobs:app", "nap", '{"seconds": 1}', "--id", "asleep")
     tenure("pause", "jobs:app", "slow")
     with started("worker", "jobs:app", "--until-empty") as worker:
-        assert worker.ends() == 0
+        assert worker.ends(SOON) == 0
     worker.says("nothing is left to do; stopping")
     worker.says("did: 2 completed, 1 retried")
     states = [_state(tenure, id) for id in ("a", "again", "later", "asleep")]
@@ -124,7 +124,7 @@ def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Ru
 
 def test_a_worker_is_found_by_the_environment(tenure: Run) -> None:
     with started("worker", "--until-empty", TENURE_URL="jobs:app") as worker:
-        assert worker.ends() == 0
+        assert worker.ends(SOON) == 0
     worker.says("did: nothing, there was nothing to do")
 
 
@@ -138,7 +138,7 @@ def test_a_short_grace_is_said_as_it_was_given(tenure: Run) -> None:
 
 def test_a_worker_that_cannot_open_its_store_says_so_and_ends(tenure: Run) -> None:
     with started("worker", "mine:app") as worker:
-        assert worker.ends() == 2
+        assert worker.ends(SOON) == 2
     assert "".join(worker.lines).startswith("error[bad_target]: no module named 'mine'")
 
 
@@ -201,7 +201,7 @@ def test_several_processes_say_which_they_are_and_are_counted_together(tenure: R
 
 def test_processes_that_cannot_start_end_with_one_error_and_its_code(tenure: Run) -> None:
     with started("worker", "mine:app", "--processes", "3") as worker:
-        assert worker.ends() == 2
+        assert worker.ends(SOON) == 2
     assert "".join(worker.lines).count("error[bad_target]: no module named 'mine'") == 1
 
 

@@ -131,7 +131,7 @@ def scribble() -> None:
 @app.task(runs_in="process")
 def hang(path: str) -> None:
     """With a program of its own."""
-    program = subprocess.Popen(["sleep", "60"])
+    program = subprocess.Popen(["sleep", "600"])
     _write(path, f"{os.getpid()} {program.pid}")
     program.wait()
 

@@ -10,13 +10,12 @@ from collections.abc import Generator
 
 import pytest
 
-_HANDLERS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """Before each test, and so for what it starts; a run of tests that is asked to stop by SIGTERM keeps its own."""
-    for number, handler in _HANDLERS.items():
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, handler)
+    """Before each test, and so for whatever it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     return (yield)

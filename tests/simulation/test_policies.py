@@ -74,11 +74,13 @@ def test_a_size_makes_the_learned_lease_long_enough_from_the_first_run_on() -> N
     assert (found.overlapped, found.duplicates, found.given_up, found.runs) == (0, 0, 0, 60)
 
 
-def test_a_policy_that_gets_nowhere_is_given_up_and_says_so() -> None:
+def test_a_policy_that_gets_nowhere_is_given_up_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tenure.simulation import scenario as limits
     from tenure.simulation.crew import scaling_of
 
+    monkeypatch.setattr(limits, "_DAY", 3600.0)
     # Everything runs, nothing waits, so all workers are taken away before any run is over: again and again.
-    scenario = Scenario(works=(Work(3600.0),) * 4, workers=4, slots=1)
+    scenario = Scenario(works=(Work(900.0),) * 4, workers=4, slots=1)
     result = simulate(scenario, policy_of("heartbeat:30"), scaling_of("visible:300"))
     assert result.stuck
     assert result.drain_seconds is None

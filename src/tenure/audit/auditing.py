@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tenure.audit.baseline import operations
 from tenure.audit.catalogue import RULES
+from tenure.audit.elsewhere import Elsewhere
 from tenure.audit.ignoring import Comment, covering, ignoring_comments
 from tenure.audit.leases import written
 from tenure.audit.module import Module
@@ -51,11 +52,12 @@ def audit(
     """Audit files and folders by these rules; `on_file` hears how many of how many are done."""
     files = python_files(paths, exclude)
     found: list[FileReport] = []
+    elsewhere = Elsewhere()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the parser, about escapes in other people's strings
         for done, path in enumerate(files):
             on_file(done, len(files))
-            found.append(_audit_file(path, rules))
+            found.append(_audit_file(path, rules, elsewhere))
     on_file(len(files), len(files))
     return Report(
         findings=tuple(one for report in found for one in report.findings),
@@ -66,19 +68,21 @@ def audit(
     )
 
 
-def _audit_file(path: str, rules: Collection[str]) -> FileReport:
+def _audit_file(path: str, rules: Collection[str], elsewhere: Elsewhere) -> FileReport:
     try:
         source = read(path)
     except Unreadable as error:
         return _not_audited(path, str(error), 0, 1, rules)
-    return audit_source(source, path, rules=rules)
+    return audit_source(source, path, rules=rules, elsewhere=elsewhere)
 
 
-def audit_source(source: bytes, path: str, *, rules: Collection[str] = tuple(RULES)) -> FileReport:
-    """Audit the text of one file."""
+def audit_source(
+    source: bytes, path: str, *, rules: Collection[str] = tuple(RULES), elsewhere: Elsewhere | None = None
+) -> FileReport:
+    """Audit the text of one file. Without `elsewhere` nothing is looked up in the files that it imports from."""
     lines = source.count(b"\n") + (not source.endswith(b"\n"))
     try:
-        return _audit_tree(ast.parse(source, path), source, path, lines, rules)
+        return _audit_tree(ast.parse(source, path), source, path, lines, rules, elsewhere)
     except SyntaxError as error:
         return _not_audited(path, f"it does not parse: {error.msg}", lines, error.lineno or 1, rules)
     except (RecursionError, MemoryError):
@@ -93,12 +97,14 @@ def _not_audited(path: str, reason: str, lines: int, line: int, rules: Collectio
     return FileReport([located] if rule.id in rules else [], [], lines, 0)
 
 
-def _audit_tree(tree: ast.Module, source: bytes, path: str, lines: int, rules: Collection[str]) -> FileReport:
+def _audit_tree(
+    tree: ast.Module, source: bytes, path: str, lines: int, rules: Collection[str], elsewhere: Elsewhere | None
+) -> FileReport:
     comments = ignoring_comments(source)
     found = [_bad_comment(path, comment) for comment in comments if "TQ902" in rules and _is_bad(comment)]
     if not _may_concern(source):
         return FileReport(found + _unused(path, comments, rules, set()), [], lines, 0)
-    module = Module(path, tree)
+    module = Module(path, tree) if elsewhere is None else Module(path, tree, elsewhere.constant)
     text = Text(source)
     hits = [hit for check in CHECKS for hit in check(module) if hit.rule in rules]
     ignored = {hit: covered for hit in hits if (covered := _covering(hit, comments))}

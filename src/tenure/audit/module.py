@@ -1,15 +1,19 @@
 """A module as the rules see it: its tree with parents, its imports, and what names are bound to.
 
 One pass over the tree, made from `source.py`'s text. Names are followed as far as it is sure: within a function, then
-the functions around it, then the module; `self.x` within its class. What is bound to several things is none of them.
+the functions around it, then the module; `self.x` within its class; numbers and texts into the file that a name is
+imported from (`elsewhere.py`). What is bound to several things is none of them.
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tenure.audit.tree import FUNCTIONS, Function, children, dotted
 
+#: What a name is in the file that it is imported from: by the importing file, the full name, the number of leading
+#: dots, and how many names were followed until there.
+Elsewhere = Callable[[str, str, int, int], float | str | None]
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 #: Names of one name of one name: far enough.
@@ -22,12 +26,15 @@ _BEATS = re.compile(r"heart_?beat|keep_?alive|(extend|renew)_?(visib|lease|lock|
 class Module:
     """A parsed file."""
 
-    def __init__(self, path: str, tree: ast.Module) -> None:
+    def __init__(self, path: str, tree: ast.Module, elsewhere: Elsewhere = lambda *_: None) -> None:
         self.path = path
         self.tree = tree
+        self._elsewhere = elsewhere
         self.parents: dict[ast.AST, ast.AST] = {}
         #: What a name stands for: `sleep` → `time.sleep`.
         self.imports: dict[str, str] = {}
+        #: With how many dots before it: `from ..app import x` has two.
+        self._levels: dict[str, int] = {}
         self.functions: list[Function] = []
         self.calls: list[ast.Call] = []
         #: None: something that is no expression, as an item of a loop.
@@ -82,7 +89,8 @@ class Module:
                     self._words.add(alias.name)
             case ast.ImportFrom():
                 for alias in node.names:
-                    self.imports[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+                    name, full = alias.asname or alias.name, f"{node.module or ''}.{alias.name}"
+                    self.imports[name], self._levels[name] = full, node.level
                     self._words.add(alias.name)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.functions.append(node)
@@ -235,11 +243,22 @@ class Module:
             case ast.BinOp():
                 return _reckoned(node.op, self.constant(node.left, depth + 1), self.constant(node.right, depth + 1))
             case ast.Name() | ast.Attribute():
-                bound = self.bound(node)
-                return self.constant(bound[0], depth + 1) if len(bound) == 1 else None
+                return self._constant_of(dotted(node) or "", self.bound(node), depth + 1)
             case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner], keywords=[]):
                 return _number(self.constant(inner, depth + 1))
         return None
+
+    def constant_named(self, name: str, depth: int) -> float | str | None:
+        """As `constant`, for a name of the module itself."""
+        return self._constant_of(name, self._bound.get((self.tree, name), []), depth)
+
+    def _constant_of(self, name: str, bound: list[ast.expr | None], depth: int) -> float | str | None:
+        first, dot, rest = name.partition(".")
+        if first not in self.imports:
+            return self.constant(bound[0], depth) if len(bound) == 1 else None
+        if bound or depth > _DEEPEST:  # imported and bound as well: nobody knows which it is
+            return None
+        return self._elsewhere(self.path, f"{self.imports[first]}{dot}{rest}", self._levels.get(first, 0), depth + 1)
 
     def seconds(self, node: ast.expr | None) -> float | None:
         """As `constant`, for numbers."""

@@ -1,8 +1,9 @@
 """The rows in another table: in Redis, or in a file of one machine (`state=redis://…`, `state=local`).
 
 The same verbs as `rows.py`, over a table that knows only texts which are changed by whoever knows what they say. A
-row's version is its text. What compares nothing (a mark, an upsert) is read first, and tried again if it was changed
-in between. Conditions on fields are looked at here. Made by `store.py`; the table comes from `assembly.py`.
+row's version is its text. What compares nothing is read first, and tried again if it was changed in between. What an
+upsert puts is taken to be new at first, as it nearly always is; and what a group drops beside its other changes is not
+asked for. Conditions on fields are looked at here. Made by `store.py`; the table comes from `assembly.py`.
 """
 
 import base64
@@ -80,9 +81,10 @@ class TableRows:
     async def commit(self, groups: Sequence[Group]) -> list[list[Row] | None]:
         """Carry the groups out. For each: its rows with their new versions; None: somebody else was first."""
         answers: list[list[Row] | None] = [None] * len(groups)
-        open_ = list(range(len(groups)))
+        open_, is_first = list(range(len(groups))), True
         while open_:
-            known = await self._known([change for number in open_ for change in groups[number]])
+            known = await self._known([groups[number] for number in open_], is_first=is_first)
+            is_first = False
             asked = [
                 (number, writes) for number in open_ if (writes := self._writes(groups[number], known)) is not None
             ]
@@ -113,10 +115,19 @@ class TableRows:
         lost = {id(change) for change, text in zip(changes, texts, strict=True) if (text or "") != change.row.etag}
         return [number for number in numbers if not any(id(change) in lost for change in groups[number])]
 
-    async def _known(self, changes: Sequence[Change]) -> dict[Place, str | None]:
-        """What the rows say that are changed without a comparison."""
-        places = [self._place(change.row.part, change.row.key) for change in changes if _compares_nothing(change)]
-        return dict(zip(places, await self._get(places), strict=True)) if places else {}
+    async def _known(self, groups: Sequence[Group], *, is_first: bool) -> dict[Place, str | None]:
+        """What the rows say that are changed without a comparison. None: it is not there, or that does not matter."""
+        known: dict[Place, str | None] = {}
+        to_read: list[Place] = []
+        for group in groups:
+            for change in group:
+                if _compares_nothing(change):
+                    place = self._place(change.row.part, change.row.key)
+                    known[place] = None
+                    if not _is_unread(change, group, is_first=is_first):
+                        to_read.append(place)
+        known.update(zip(to_read, await self._get(to_read), strict=True))
+        return known
 
     def _writes(self, group: Group, known: dict[Place, str | None]) -> list[Write] | None:
         """What to write. None: what is to be changed is not there."""
@@ -124,7 +135,7 @@ class TableRows:
         for change in group:
             row, place = change.row, self._place(change.row.part, change.row.key)
             expected = known[place] if _compares_nothing(change) else row.etag or None
-            if expected is None and change.act not in ("insert", "upsert"):
+            if expected is None and not (change.act in ("insert", "upsert") or _is_unread(change, group)):
                 return None
             match change.act:
                 case "delete":
@@ -155,6 +166,11 @@ class TableRows:
 
 def _compares_nothing(change: Change) -> bool:
     return change.act != "insert" and not change.row.etag
+
+
+def _is_unread(change: Change, group: Group, *, is_first: bool = False) -> bool:
+    """Whether what its row says need not be known. Of a delete alone it must: whether there was something is told."""
+    return (change.act == "delete" and not change.row.etag and len(group) > 1) or (change.act == "upsert" and is_first)
 
 
 def _text(fields: dict[str, Any]) -> str:

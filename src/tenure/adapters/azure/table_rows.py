@@ -60,7 +60,14 @@ class TableRows:
         return [row async for row in self.between(part, prefix, high, where)]
 
     async def between(
-        self, part: str, low: str, high: str, where: Where | None = None, *, limit: int | None = None
+        self,
+        part: str,
+        low: str,
+        high: str,
+        where: Where | None = None,
+        *,
+        limit: int | None = None,
+        only: Sequence[str] | None = None,  # noqa: ARG002 - a row is one text
     ) -> AsyncIterator[Row]:
         """Rows of one part from `low` to before `high`."""
         name, size = self._place(part, low).part, min(limit or _PAGE, _PAGE)

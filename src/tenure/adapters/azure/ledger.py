@@ -31,6 +31,7 @@ from tenure.adapters.azure.scope import (
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.unclaiming import finish_cancel
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
+from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing
 
 _TRIES = 8
@@ -61,7 +62,7 @@ class AzureLedger:
             if is_out:
                 raise faults.retired(owner)
         asked = [self._ask(request, None) for request in batch]
-        told = await store.rows.commit([group for _, group in asked])
+        told = await self._commit(batch, asked)
         answers: list[ClaimAnswer] = []
         for request, (found, _), rows in zip(batch, asked, told, strict=True):
             if rows is None:
@@ -88,6 +89,28 @@ class AzureLedger:
         mark = Change("upsert", mark_row(store, request.scope, request.owner))
         return found, [Change(act, claim_row(store, request.scope, found)), mark]
 
+    async def _commit(
+        self, batch: Sequence[ClaimRequest], asked: Sequence[tuple[Found, Group]]
+    ) -> list[list[Row] | None]:
+        """Write claims. If no answer came, look which of them stand: nobody else claims under our owner and fence.
+
+        Else whoever was granted one would not know, and its message would wait until the claim ends.
+        """
+        try:
+            return await self._store.rows.commit([group for _, group in asked])
+        except BrokerUnavailable as error:
+            if not error.outcome_unknown:
+                raise
+            try:
+                seen = await asyncio.gather(*(look(self._store, request.scope) for request in batch))
+            except BrokerUnavailable:
+                raise error from None
+        told: list[list[Row] | None] = []
+        for (wanted, group), found in zip(asked, seen, strict=True):
+            stands = found is not None and found.claim == wanted.claim
+            told.append([msgspec.structs.replace(group[0].row, etag=found.etag)] if found and stands else None)
+        return told
+
     def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
         self._mine.remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
         return Fresh(Token(request.scope, request.id, request.owner, found.claim.fence, request.seconds))
@@ -110,10 +133,10 @@ class AzureLedger:
                     await finish_cancel(store, request.id, claim.barred_at)
                     fence = max(store.shared.next_number(), claim.fence + 1)
                     return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
-            found, group = self._ask(request, old)
-            rows = (await store.rows.commit([group]))[0]
+            asked = self._ask(request, old)
+            (rows,) = await self._commit([request], [asked])
             if rows is not None:
-                return self._granted(request, found, rows)
+                return self._granted(request, asked[0], rows)
 
     # --- what comes after -------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """The rows in another table: in Redis, or in a file of one machine (`state=redis://…`, `state=local`).
 
 The same verbs as `rows.py`, over a table that knows only texts which are changed by whoever knows what they say. A
-row's version is its text. What compares nothing is read first, and tried again if it was changed in between. What an
-upsert puts is taken to be new at first, as it nearly always is; and what a group drops beside its other changes is not
-asked for. Conditions on fields are looked at here. Made by `store.py`; the table comes from `assembly.py`.
+row's version is its text. What compares nothing is read first, and tried again if it was changed in between; only what
+an upsert puts is taken to be new at first, as it nearly always is. Conditions on fields are looked at here. Made by
+`store.py`; the table comes from `assembly.py`.
 """
 
 import base64
@@ -90,7 +90,7 @@ class TableRows:
         answers: list[list[Row] | None] = [None] * len(groups)
         open_, is_first = list(range(len(groups))), True
         while open_:
-            known = await self._known([groups[number] for number in open_], is_first=is_first)
+            known = await self._known([change for number in open_ for change in groups[number]], is_first=is_first)
             is_first = False
             asked = [
                 (number, writes) for number in open_ if (writes := self._writes(groups[number], known)) is not None
@@ -122,19 +122,14 @@ class TableRows:
         lost = {id(change) for change, text in zip(changes, texts, strict=True) if (text or "") != change.row.etag}
         return [number for number in numbers if not any(id(change) in lost for change in groups[number])]
 
-    async def _known(self, groups: Sequence[Group], *, is_first: bool) -> dict[Place, str | None]:
-        """What the rows say that are changed without a comparison. None: it is not there, or that does not matter."""
-        known: dict[Place, str | None] = {}
-        to_read: list[Place] = []
-        for group in groups:
-            for change in group:
-                if _compares_nothing(change):
-                    place = self._place(change.row.part, change.row.key)
-                    known[place] = None
-                    if not _is_unread(change, group, is_first=is_first):
-                        to_read.append(place)
-        known.update(zip(to_read, await self._get(to_read), strict=True))
-        return known
+    async def _known(self, changes: Sequence[Change], *, is_first: bool) -> dict[Place, str | None]:
+        """What the rows say that are changed without a comparison. None: it is not there, or thought not to be."""
+        acts: dict[Place, set[str]] = {}
+        for change in changes:
+            if _compares_nothing(change):
+                acts.setdefault(self._place(change.row.part, change.row.key), set()).add(change.act)
+        asked = [place for place, done in acts.items() if not (is_first and done == {"upsert"})]
+        return dict.fromkeys(acts) | dict(zip(asked, await self._get(asked), strict=True))
 
     def _writes(self, group: Group, known: dict[Place, str | None]) -> list[Write] | None:
         """What to write. None: what is to be changed is not there."""
@@ -142,7 +137,7 @@ class TableRows:
         for change in group:
             row, place = change.row, self._place(change.row.part, change.row.key)
             expected = known[place] if _compares_nothing(change) else row.etag or None
-            if expected is None and not (change.act in ("insert", "upsert") or _is_unread(change, group)):
+            if expected is None and change.act not in ("insert", "upsert"):
                 return None
             match change.act:
                 case "delete":
@@ -173,11 +168,6 @@ class TableRows:
 
 def _compares_nothing(change: Change) -> bool:
     return change.act != "insert" and not change.row.etag
-
-
-def _is_unread(change: Change, group: Group, *, is_first: bool = False) -> bool:
-    """Whether what its row says need not be known. Of a delete alone it must: whether there was something is told."""
-    return (change.act == "delete" and not change.row.etag and len(group) > 1) or (change.act == "upsert" and is_first)
 
 
 def _text(fields: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.servers import Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
+from tests.servers.azure import is_azure_installed, preloaded_words
 from tests.servers.server import free_port, until
 
 pytestmark = pytest.mark.scenario
@@ -151,3 +152,21 @@ def test_a_proxy_passes_cuts_holds_and_loses_answers(tmp_path: Path) -> None:
         assert server.ask("GET", "a") == "3"
         proxy.pass_on()
         assert ask(proxy.port, "SET", "a", "5") == "OK"
+
+
+def test_azurite_does_not_stop_answering_once_a_minute_to_free_what_was_deleted(tmp_path: Path) -> None:
+    """With a thousand messages and more that takes it seconds, in which calls of ours ran into their timeouts."""
+    if not is_azure_installed():
+        pytest.skip("azurite is not installed")
+    asking = tmp_path / "ask.js"
+    asking.write_text(
+        """
+        const where = require('node:path').dirname(process.argv[1]);
+        const interval = (service) => require(`${where}/${service}/utils/constants.js`).DEFAULT_GC_INTERVAL_MS;
+        console.log(Math.min(interval('queue'), interval('blob')));
+        process.exit();
+        """
+    )
+    *words, main = preloaded_words()
+    told = subprocess.run([*words, "--require", asking, main], check=True, capture_output=True, text=True).stdout
+    assert int(told) > 86_400_000

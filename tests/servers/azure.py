@@ -1,7 +1,8 @@
 """Azurite, a stand-in for a storage account with queues, tables and blobs, as a process of its own (from npm).
 
 It serves a request at the moment that its header `x-test-now` says (`azure_time.js`), so that tests in virtual time see
-time pass. Everything is in its memory; it ends with the process that started it.
+time pass. It collects no garbage (`azure_calm.js`): that stops it for seconds. Everything is in its memory; it ends
+with the process that started it.
 """
 
 import atexit
@@ -33,6 +34,12 @@ def is_azure_installed() -> bool:
     return _MAIN.is_file()
 
 
+def preloaded_words() -> list[str]:
+    """The command that starts it, with what is loaded before it; its options come behind."""
+    loaded = [word for name in ("azure_time.js", "azure_calm.js") for word in ("--require", str(_HERE / name))]
+    return [str(_node()), *loaded, str(_MAIN)]
+
+
 class AzureServer:
     """Azurite on three loopback ports."""
 
@@ -42,8 +49,7 @@ class AzureServer:
             raise NotInstalled("azurite: the npm package of that name is not installed; `make test` does it")
         self.ports = {service: free_port() for service in _SERVICES}
         self._folder = tempfile.TemporaryDirectory(prefix="tenure-azurite-")
-        words = [str(_node()), "--require", str(_HERE / "azure_time.js"), str(_MAIN)]
-        words += ["--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
+        words = [*preloaded_words(), "--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
         for service, port in self.ports.items():
             words += [f"--{service}Host", "127.0.0.1", f"--{service}Port", str(port)]
         self._process = subprocess.Popen(

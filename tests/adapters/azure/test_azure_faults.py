@@ -15,7 +15,7 @@ from tenure.adapters import azure
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.text import read
 from tenure.broker import Sent
-from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
+from tenure.claim import ClaimRequest, Done, Fresh, Running, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
@@ -43,10 +43,13 @@ class ProxiedHarness(AzureHarness):
 
     async def claimed(self, lease: Lease) -> Any:
         """What the ledger says to the holder."""
-        message = decode(lease.envelope)
-        request = ClaimRequest(Scope.of(message), message.id, lease.owner, 30.0, digest(message))
-        (answer,) = await self.state.ledger.claim([request])
+        (answer,) = await self.state.ledger.claim([_request(lease)])
         return answer
+
+
+def _request(lease: Lease) -> ClaimRequest:
+    message = decode(lease.envelope)
+    return ClaimRequest(Scope.of(message), message.id, lease.owner, 30.0, digest(message))
 
 
 @pytest.fixture
@@ -164,6 +167,51 @@ async def test_what_was_entered_though_the_reply_was_lost_is_found_by_its_reques
     leases = await harness.broker.held(request.owner, request.request_id)
     assert sorted(lease.id for lease in leases) == [message.id for message in messages]
     assert {one.outcome for one in await harness.broker.ack([Ack(lease) for lease in leases])} == {Outcome.DELETED}
+
+
+async def test_a_claim_whose_reply_was_lost_is_granted_at_once(harness: ProxiedHarness) -> None:
+    leases = [await harness.leased(harness.stranger()) for _ in range(3)]
+    requests = [_request(lease) for lease in leases]
+    harness.table.rule(CHANGE, harness.table.drop_reply, times=1)
+    answers = await harness.state.ledger.claim(requests)
+    tokens = [answer.token for answer in answers if isinstance(answer, Fresh)]
+    assert len(tokens) == 3
+    assert isinstance(await harness.claimed(leases[0]), Running)
+    assert await harness.state.ledger.renew(tokens) == [True] * 3
+    assert await harness.state.ledger.release(tokens[:1]) == [True]
+    harness.table.rule(CHANGE, harness.table.drop_reply, times=2)  # it was claimed before; and one more that is refused
+    (again,) = await harness.state.ledger.claim(requests[:1])
+    assert isinstance(again, Fresh)
+    assert again.token.fence > tokens[0].fence
+    assert await harness.state.ledger.seal([Seal(again.token, b"1")]) == [True]
+
+
+async def test_a_claim_that_never_arrived_is_made_again_and_one_that_stays_unknown_is_told(
+    harness: ProxiedHarness,
+) -> None:
+    lease = await harness.leased(harness.stranger())
+    harness.table.rule(CHANGE, harness.table.cut, times=1)
+    assert isinstance(await harness.claimed(lease), Fresh)
+    other = await harness.leased(harness.stranger())
+    harness.table.rule(CHANGE, harness.table.drop_reply, times=1)
+    harness.table.rule(_is("GET", "k00"), harness.table.cut, times=1)
+    with pytest.raises(BrokerUnavailable) as caught:
+        await harness.claimed(other)
+    assert caught.value.outcome_unknown
+
+
+async def test_a_run_whose_claim_got_no_answer_does_not_wait_for_the_claim_to_end(harness: ProxiedHarness) -> None:
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        is_claim = lambda call: CHANGE(call) and b'"Scope"' in call.body  # noqa: E731
+        rule = harness.table.rule(is_claim, harness.table.drop_reply, times=1)
+        id = await stage.submit(work.bind())
+        await stage.start()
+        record = await stage.ended(id, within=harness.lease_seconds / 2)
+        assert (record.state, rule.used) == (MessageState.COMPLETED, 1)
 
 
 async def test_a_send_repeated_after_a_lost_reply_is_run_once(harness: ProxiedHarness) -> None:

@@ -12,9 +12,10 @@ from tests.servers.azure import shared_azure
 
 from tenure.adapters import azure
 from tenure.adapters.azure import log as logs
+from tenure.adapters.azure.store import COMMON
 from tenure.broker import Sent, SweepRequest
 from tenure.clock import SystemClock
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, OwnerRetired
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
@@ -223,6 +224,37 @@ async def test_one_of_all_workers_prunes(harness: ProxiedHarness) -> None:
     before = calls["table"]
     assert await state.journal.prune(50.0) == 0
     assert calls["table"] - before == 1
+    await broker.close()
+
+
+async def test_who_was_retired_is_kept_for_a_while_and_then_forgotten(harness: ProxiedHarness) -> None:
+    day, rows = 86_400.0, harness._store.rows
+    for boots, days in ((3, 1.0), (2, 6.5)):
+        for _ in range(boots):
+            await harness.broker.retire((await harness.owner()).id, crashed=False)
+        await harness.advance(days * day, sweeping=False)
+    assert len(await rows.scan(COMMON, "b:")) == 5
+    await harness.state.journal.prune(day)
+    assert len(await rows.scan(COMMON, "b:")) == 2  # seven days and a half ago; six days and a half ago
+    latest = (await harness.owner()).id
+    await harness.broker.retire(latest, crashed=False)
+    await harness.advance(2 * day, sweeping=False)
+    await harness.state.journal.prune(day)
+    assert len(await rows.scan(COMMON, "b:")) == 1
+    with pytest.raises(OwnerRetired):
+        await harness.broker.lease(harness.request(latest, 1))
+
+
+async def test_an_account_that_forgets_soon_knows_for_a_day_who_was_retired(harness: ProxiedHarness) -> None:
+    options = msgspec.structs.replace(harness._options, keep_seconds=60.0)
+    broker, state = azure.connect(options, clock=harness.clock, hook=harness._tell_time)
+    await broker.open()
+    gone = (await harness.owner()).id
+    await broker.retire(gone, crashed=False)
+    await harness.advance(3600.0, sweeping=False)
+    await state.journal.prune(60.0)
+    with pytest.raises(OwnerRetired):
+        await broker.lease(harness.request(gone, 1))
     await broker.close()
 
 

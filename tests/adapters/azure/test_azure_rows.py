@@ -69,6 +69,19 @@ async def test_marks_that_compare_nothing_all_come_through(harness: AzureHarness
     assert found.fields == {"Number": 1} | {f"Mark{n}": n for n in range(8)}
 
 
+async def test_what_is_put_whatever_was_there_is_put_also_where_something_was(harness: AzureHarness) -> None:
+    rows = harness._store.rows
+    await rows.commit_one(_insert("m:a", Number=1))
+    puts = [[Change("upsert", Row("00", key, {"Number": 2})), _insert(f"m:with-{key[2:]}")] for key in ("m:a", "m:b")]
+    assert [one is not None for one in await rows.commit(puts)] == [True, True]
+    assert [row.fields.get("Number") for row in await rows.scan("00", "m:")] == [2, 2, None, None]
+    taken = [Change("upsert", Row("00", "m:a", {"Number": 3})), _insert("m:with-a")]
+    both = [[Change("upsert", Row("00", "m:b", {"Number": 4}))], [Change("merge", Row("00", "m:b", {"IsNew": True}))]]
+    assert [one is not None for one in await rows.commit([taken, *both])] == [False, True, True]
+    found = await rows.get_all([("00", "m:a"), ("00", "m:b")])
+    assert [row and row.fields for row in found] == [{"Number": 2}, {"Number": 4, "IsNew": True}]
+
+
 async def test_rows_are_found_by_their_keys_and_fields(harness: AzureHarness) -> None:
     rows = harness._store.rows
     few = [_insert(f"m:{n:04d}", Number=n, IsNew=n % 2 == 0, Text=f"t{n % 3}") for n in range(60)]

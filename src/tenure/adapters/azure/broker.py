@@ -1,13 +1,13 @@
 """The broker port on an account: queues deliver, the table knows.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `touching`, `settling`, `returning`,
-`operating`, `looking`, `waiting`. `entry.py` says what the table knows of a message.
+`operating`, `browsing`, `looking`, `waiting`. `entry.py` says what the table knows of a message.
 """
 
 from collections.abc import Sequence
 from functools import partial
 
-from tenure.adapters.azure import looking, operating, returning, sending, settling, touching, waiting
+from tenure.adapters.azure import browsing, looking, operating, returning, sending, settling, touching, waiting
 from tenure.adapters.azure.lending import Lending
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import traits
@@ -106,7 +106,7 @@ class AzureBroker:
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""
-        return await looking.browse(self._store, queue, state, limit=limit, after=after)
+        return await browsing.browse(self._store, queue, state, limit=limit, after=after)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue."""

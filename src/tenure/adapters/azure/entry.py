@@ -138,7 +138,7 @@ def read_life(row: Row) -> Kept:
 def letter_row(letter: Letter, partitions: int) -> Row:
     """The row of a letter."""
     fields: dict[str, Any] = {
-        "Id": letter.id, "Queue": letter.queue, "Task": letter.task, "Place": str(letter.place),
+        "Id": letter.id, "Queue": letter.queue, "Task": letter.task, "Place": place_text(letter.place),
         "SentAt": letter.sent_at, "Envelope": letter.envelope, "Key": letter.key, "Generation": letter.generation,
         "Digest": letter.digest,
         "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
@@ -158,6 +158,11 @@ def read_letter(row: Row) -> Letter:
         receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]),
         wire=fields.get("Wire", ""), etag=row.etag,
     )  # fmt: skip
+
+
+def place_text(place: int) -> str:
+    """A place as a field; of two, the later is also the greater text. It has more digits than a number may have."""
+    return f"{place:020d}"
 
 
 def letter_key(id: str) -> str:

@@ -1,11 +1,9 @@
 """The ledger: who may run what, and what is done.
 
-    k<part>  k:<scope>           a scope: sent (nobody runs it), running, or done
-             r:<owner>:<scope>   an owner's claim, to find them all when it is retired
-
 A claim is an insert where nobody claimed before, else a change by comparison; a whole batch is one call. Every word
 after `claim` is compared with the token and with the row's version. Fences rise with the account's time, so that they
-also rise over a row that was forgotten.
+also rise over a row that was forgotten. The rows are told in `scope.py`; whoever ends the claims of others, because
+they are dead or their message was cancelled, does it by `unclaiming.py`.
 """
 
 import asyncio
@@ -15,89 +13,31 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.azure import faults
-from tenure.adapters.azure.entry import Kept, cancelled
-from tenure.adapters.azure.naming import part_of, row_id, scope_id
 from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.rows import Change, Group, Row
+from tenure.adapters.azure.scope import (
+    DONE,
+    RUNNING,
+    SENT,
+    Claim,
+    Found,
+    claim_row,
+    is_under,
+    look,
+    mark_row,
+    place_of,
+)
 from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.unclaiming import finish_cancel
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
-from tenure.message import MessageState, Outgoing
+from tenure.errors import BrokerUnavailable
+from tenure.message import Outgoing
 
-SENT, RUNNING, DONE = "sent", "running", "done"
 _TRIES = 8
-#: A scope keeps so many ids that were cancelled under it.
-_BARRED = 50
-_ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
 _encode = msgspec.json.Encoder().encode
 _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...]).decode
-
-
-class Claim(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What a scope is at."""
-
-    #: The message that stands for it: the first that was claimed. Empty, with its digest: the key is free.
-    id: str = ""
-    digest: str = ""
-    state: str = SENT
-    owner: str = ""
-    runner: str = ""
-    fence: int = 0
-    #: On the account's time line.
-    until: float = 0.0
-    finished_at: float | None = None
-    #: Messages that were cancelled: whoever holds one of them and claims has no claim.
-    barred: list[str] = []
-    #: When the latest of them was, as fences count.
-    barred_at: int = 0
-
-
-_claim = msgspec.json.Decoder(Claim).decode
-
-
-class Found(msgspec.Struct, frozen=True):
-    """A claim as it was read."""
-
-    claim: Claim
-    etag: str = ""
-    result: bytes = b""
-    handoffs: bytes = b""
-
-
-def _place(store: Store, scope: Scope) -> tuple[str, str]:
-    name = scope_id(scope)
-    return f"k{part_of(name, store.partitions)}", f"k:{name}"
-
-
-def _row(store: Store, scope: Scope, found: Found) -> Row:
-    part, key = _place(store, scope)
-    fields: dict[str, Any] = {
-        "Claim": _encode(found.claim), "State": found.claim.state, "At": store.timeline.wall(),
-        "Result": found.result, "Handoffs": found.handoffs,
-    }  # fmt: skip
-    return Row(part, key, fields, found.etag)
-
-
-def _mark(store: Store, scope: Scope, owner: str) -> Row:
-    part, key = _place(store, scope)
-    return Row(part, f"r:{row_id(owner)}:{key[2:]}", {"Scope": _encode(scope)})
-
-
-async def look(store: Store, scope: Scope) -> Found | None:
-    """What a scope is at. None: nobody claimed it."""
-    row = await store.rows.get(*_place(store, scope))
-    return None if row is None else _read(row)
-
-
-def _read(row: Row) -> Found:
-    fields = row.fields
-    return Found(_claim(fields["Claim"]), row.etag, fields.get("Result", b""), fields.get("Handoffs", b""))
-
-
-def _is_under(claim: Claim, token: Token) -> bool:
-    """Whether `token` is the claim that the scope is run under now. Lapsed is not lost yet."""
-    return claim.state == RUNNING and (claim.owner, claim.fence) == (token.owner, token.fence)
 
 
 class AzureLedger:
@@ -122,7 +62,7 @@ class AzureLedger:
             if is_out:
                 raise faults.retired(owner)
         asked = [self._ask(request, None) for request in batch]
-        told = await store.rows.commit([group for _, group in asked])
+        told = await self._commit(batch, asked)
         answers: list[ClaimAnswer] = []
         for request, (found, _), rows in zip(batch, asked, told, strict=True):
             if rows is None:
@@ -146,8 +86,30 @@ class AzureLedger:
         )
         found = Found(claim, "" if old is None else old.etag)
         act = "insert" if old is None else "replace"
-        mark = Change("upsert", _mark(store, request.scope, request.owner))
-        return found, [Change(act, _row(store, request.scope, found)), mark]
+        mark = Change("upsert", mark_row(store, request.scope, request.owner))
+        return found, [Change(act, claim_row(store, request.scope, found)), mark]
+
+    async def _commit(
+        self, batch: Sequence[ClaimRequest], asked: Sequence[tuple[Found, Group]]
+    ) -> list[list[Row] | None]:
+        """Write claims. If no answer came, look which of them stand: nobody else claims under our owner and fence.
+
+        Else whoever was granted one would not know, and its message would wait until the claim ends.
+        """
+        try:
+            return await self._store.rows.commit([group for _, group in asked])
+        except BrokerUnavailable as error:
+            if not error.outcome_unknown:
+                raise
+            try:
+                seen = await asyncio.gather(*(look(self._store, request.scope) for request in batch))
+            except BrokerUnavailable:
+                raise error from None
+        told: list[list[Row] | None] = []
+        for (wanted, group), found in zip(asked, seen, strict=True):
+            stands = found is not None and found.claim == wanted.claim
+            told.append([msgspec.structs.replace(group[0].row, etag=found.etag)] if found and stands else None)
+        return told
 
     def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
         self._mine.remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
@@ -168,13 +130,13 @@ class AzureLedger:
                     return Running(claim.owner, claim.until - now)
                 if request.id in claim.barred:
                     # It was cancelled since it was lent. Told as if it had claimed a moment before: it has no claim.
-                    await _finish_cancel(store, request.id, claim.barred_at)
+                    await finish_cancel(store, request.id, claim.barred_at)
                     fence = max(store.shared.next_number(), claim.fence + 1)
                     return Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds))
-            found, group = self._ask(request, old)
-            rows = (await store.rows.commit([group]))[0]
+            asked = self._ask(request, old)
+            (rows,) = await self._commit([request], [asked])
             if rows is not None:
-                return self._granted(request, found, rows)
+                return self._granted(request, asked[0], rows)
 
     # --- what comes after -------------------------------------------------------------------------------
 
@@ -213,7 +175,7 @@ class AzureLedger:
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
         """Free keys."""
-        gone = [[Change("delete", Row(*_place(self._store, scope), {}))] for scope in dict.fromkeys(scopes)]
+        gone = [[Change("delete", Row(*place_of(self._store, scope), {}))] for scope in dict.fromkeys(scopes)]
         await self._store.rows.commit(gone)
 
     async def _each(
@@ -223,7 +185,7 @@ class AzureLedger:
         store = self._store
         answers = [False] * len(tokens)
         open_ = list(range(len(tokens)))
-        found: dict[int, Found | None] = {n: self._mine.recall(_place(store, tokens[n].scope)[1]) for n in open_}
+        found: dict[int, Found | None] = {n: self._mine.recall(place_of(store, tokens[n].scope)[1]) for n in open_}
         for _ in range(_TRIES):
             unknown = [n for n in open_ if not self._is_ours(found[n], tokens[n])]
             for n, read in zip(
@@ -239,7 +201,7 @@ class AzureLedger:
             told = await store.rows.commit([self._group(tokens[n], new[n], ends=ends) for n in open_])
             refused = []
             for n, rows in zip(open_, told, strict=True):
-                key = _place(store, tokens[n].scope)[1]
+                key = place_of(store, tokens[n].scope)[1]
                 self._mine.forget(key)
                 found[n] = None
                 if rows is None:
@@ -252,13 +214,13 @@ class AzureLedger:
         return answers
 
     def _group(self, token: Token, found: Found, *, ends: bool) -> Group:
-        group = [Change("replace", _row(self._store, token.scope, found))]
+        group = [Change("replace", claim_row(self._store, token.scope, found))]
         if ends:
-            group.append(Change("delete", _mark(self._store, token.scope, token.owner)))
+            group.append(Change("delete", mark_row(self._store, token.scope, token.owner)))
         return group
 
     def _is_ours(self, found: Found | None, token: Token) -> bool:
-        return found is not None and _is_under(found.claim, token)
+        return found is not None and is_under(found.claim, token)
 
 
 def _was_released(found: Found | None, token: Token) -> bool:
@@ -272,47 +234,3 @@ def _was_released(found: Found | None, token: Token) -> bool:
 def _was_sealed(found: Found | None, token: Token) -> bool:
     """Repeated after a lost reply: it is this very claim that is done."""
     return found is not None and found.claim.state == DONE and found.claim.fence == token.fence
-
-
-async def release_owner(store: Store, owner: str) -> None:
-    """End every claim of an owner that is gone."""
-    for part in store.parts:
-        for mark in await store.rows.scan(f"k{part}", f"r:{row_id(owner)}:"):
-            scope = msgspec.json.decode(mark.fields["Scope"], type=Scope)
-            for _ in range(_TRIES):
-                found = await look(store, scope)
-                if found is None or found.claim.state != RUNNING or found.claim.owner != owner:
-                    await store.rows.commit_one(Change("delete", Row(mark.part, mark.key, {})))
-                    break
-                claim = msgspec.structs.replace(found.claim, state=SENT, owner="", runner="")
-                row = _row(store, scope, msgspec.structs.replace(found, claim=claim))
-                if await store.rows.commit_one(Change("replace", row), Change("delete", mark)) is not None:
-                    break
-
-
-async def _finish_cancel(store: Store, id: str, barred_at: int) -> None:
-    """Lent after it was cancelled: whoever did that ended before it could say so. It would be run again and again."""
-    kept = await store.find(id)
-    if kept is not None and kept.life.state in _ON_ITS_WAY and kept.life.fence > barred_at:
-        # Refused: somebody does the same.
-        await store.save([Kept(cancelled(kept.life, store.clock.wall()), kept.etag)])
-
-
-async def bar(store: Store, scope: Scope, id: str) -> bool:
-    """Message `id` is cancelled: whoever runs it has no claim any more, and its key is free. False: it is done."""
-    while True:
-        found = await look(store, scope)
-        claim = Claim() if found is None else found.claim
-        if claim.state == DONE:
-            return False
-        new = msgspec.structs.replace(
-            claim, barred=[*claim.barred, id][-_BARRED:], barred_at=store.shared.next_number()
-        )
-        if claim.state == RUNNING and claim.runner == id:
-            new.state, new.owner, new.runner = SENT, "", ""
-        if claim.id == id and new.state == SENT:
-            new.id = new.digest = ""
-        act = "insert" if found is None else "replace"
-        row = _row(store, scope, Found(new, "" if found is None else found.etag))
-        if await store.rows.commit_one(Change(act, row)) is not None:
-            return True

@@ -1,4 +1,4 @@
-"""Looking: browse and depth. Nothing here changes anything.
+"""Depth: how much lies in each queue. Nothing here changes anything. One by one they are shown by `browsing.py`.
 
 The queue's own count mixes what is ready with what is leased, delayed and shown too often; so what the lives say is
 taken off it. That is an estimate, and said to be one.
@@ -9,65 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenure.adapters.azure import wire
-from tenure.adapters.azure.entry import BRIEF, Kept, Letter, read_letter, read_life
+from tenure.adapters.azure.entry import BRIEF, Kept
 from tenure.adapters.azure.naming import POISON, queue_name
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.where import EQ, IS_NOT, NE
-from tenure.broker import Browsed, Depth
+from tenure.adapters.azure.where import NE
+from tenure.broker import Depth
 from tenure.envelope import decode
 from tenure.errors import BodyUndecodable, StoreMissing
-from tenure.message import NO_COUNTERS, MessageState
-
-
-async def browse(store: Store, queue: str, state: MessageState, *, limit: int, after: int) -> list[Browsed]:
-    """A page of the messages of one queue in one state, in the order of arrival, after the place `after`."""
-    lives, letters = await _everything(store, queue)
-    found: list[tuple[int, Kept | None, Letter | None]] = []
-    for id, letter in letters.items():
-        if id not in lives and state is MessageState.READY and not letter.is_ended:
-            found.append((letter.place, None, letter))
-    for id, kept in lives.items():
-        if kept.life.state is state:
-            known = letters.get(id)
-            found.append((kept.life.place if known is None else known.place, kept, known))
-    page = sorted((one for one in found if one[0] > after), key=lambda one: one[0])[:limit]
-    return [_browsed(store, queue, place, kept, letter) for place, kept, letter in page]
-
-
-async def _everything(store: Store, queue: str) -> tuple[dict[str, Kept], dict[str, Letter]]:
-    lives: dict[str, Kept] = {}
-    letters: dict[str, Letter] = {}
-    for part in store.parts:
-        for row in await store.rows.scan(part, "m:", EQ("Queue", queue)):
-            kept = read_life(row)
-            lives[kept.life.id] = kept
-        for row in await store.rows.scan(part, "s:", EQ("Queue", queue) & IS_NOT("IsEnded")):
-            letter = read_letter(row)
-            letters[letter.id] = letter
-    return lives, letters
-
-
-def _browsed(store: Store, queue: str, place: int, kept: Kept | None, letter: Letter | None) -> Browsed:
-    now = store.timeline.now()
-    sent = b"" if letter is None else letter.envelope
-    if kept is None:
-        id = "" if letter is None else letter.id
-        return Browsed(id=id, queue=queue, state=MessageState.READY, envelope=sent, counters=NO_COUNTERS, cursor=place)
-    life = kept.life
-    return Browsed(
-        id=life.id,
-        queue=queue,
-        state=life.state,
-        envelope=sent if kept.envelope is None else kept.envelope,
-        counters=life.counters,
-        cursor=place,
-        owner=life.owner,
-        fence=life.fence if life.owner else None,
-        deadline_in=None if life.deadline is None else life.deadline - now,
-        due_in=life.due - now if life.state is MessageState.DELAYED and life.due is not None else None,
-        reason=life.reason,
-        finished_at=life.finished_at,
-    )
+from tenure.message import MessageState
 
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.azure import board, ledger, posting
+from tenure.adapters.azure import board, posting, unclaiming
 from tenure.adapters.azure.entry import Kept, Letter, Life, cancelled
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.posting import Stale
@@ -142,7 +142,7 @@ async def _end_claim(store: Store, kept: Kept | None, letter: Letter | None, id:
         scope = Scope.of(decode(raw or b""))
     except BodyUndecodable:
         return True
-    return await ledger.bar(store, scope, id)
+    return await unclaiming.bar(store, scope, id)
 
 
 async def _remove(store: Store, queue: str, message_id: str, receipt: str, ending: str = "") -> None:

@@ -9,9 +9,9 @@ from functools import partial
 
 import msgspec
 
-from tenure.adapters.azure import ledger
 from tenure.adapters.azure.entry import Kept, Letter, Life
 from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.scope import DONE, Found, look
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope
 from tenure.envelope import decode
@@ -43,10 +43,10 @@ class AzureRecords:
             return None
         return _record(store, id, kept, letter, done)
 
-    async def _done(self, kept: Kept | None, letter: Letter | None) -> ledger.Found | None:
+    async def _done(self, kept: Kept | None, letter: Letter | None) -> Found | None:
         scope = _scope(kept, letter)
-        found = None if scope is None else await ledger.look(self._store, scope)
-        if found is None or found.claim.state != ledger.DONE:
+        found = None if scope is None else await look(self._store, scope)
+        if found is None or found.claim.state != DONE:
             return None
         return found if letter is None or letter.digest in ("", found.claim.digest) else None
 
@@ -99,7 +99,7 @@ def _unborn(id: str, letter: Letter | None) -> Life:
     return Life(id=id, queue="" if letter is None else letter.queue, place=0, state=MessageState.READY)
 
 
-def _record(store: Store, id: str, kept: Kept | None, letter: Letter | None, done: ledger.Found | None) -> Record:
+def _record(store: Store, id: str, kept: Kept | None, letter: Letter | None, done: Found | None) -> Record:
     now = store.timeline.now()
     life = kept.life if kept is not None else _unborn(id, letter)
     task, sent_at = (None, life.sent_at) if letter is None else (letter.task, letter.sent_at)

@@ -1,8 +1,8 @@
 """Retention: what is finished is forgotten when the account has kept it long enough.
 
-Letters that have ended, lives that were cancelled, claims that are done. What waits, is held or is dead stays, however
-old it is; but what seems to wait, and whose queue is empty, was taken by somebody who does not know Tenure. Called by
-`AzureJournal.prune`.
+Letters that have ended, lives that were cancelled, claims that are done, and who was retired: of every boot of every
+worker one row. What waits, is held or is dead stays, however old it is; but what seems to wait, and whose queue is
+empty, was taken by somebody who does not know Tenure. Called by `AzureJournal.prune`.
 """
 
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from typing import Any
 from tenure.adapters.azure import uniqueness
 from tenure.adapters.azure.entry import BRIEF, letter_key, read_letter, read_life
 from tenure.adapters.azure.rows import Change, Row
-from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.store import COMMON, Store
 from tenure.adapters.azure.where import EQ, IS, IS_NOT, LT, NE
 from tenure.errors import StoreMissing
 from tenure.message import MessageState
@@ -19,6 +19,9 @@ from tenure.message import MessageState
 _WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
 #: So many are deleted before more is read.
 _AT_ONCE = 1000
+#: However short the account's memory is: a worker that was frozen for so long is still told that it was retired. One
+#: that comes back later than its ban finds its leases taken by their fences, and may begin anew.
+_BANNED_SECONDS = 86_400.0
 
 
 async def forget_finished(store: Store) -> None:
@@ -33,6 +36,8 @@ async def forget_finished(store: Store) -> None:
         words = await uniqueness.forgettable(store, part, before)
         gone = [*words, *await _taken(store, part, before)]
         await rows.commit([[Change("delete", row)] for row in gone])
+    bans = min(before, store.timeline.wall() - _BANNED_SECONDS)
+    await drop(store, rows.between(COMMON, "b:", "b;", LT("At", bans)))
 
 
 async def drop(store: Store, rows: AsyncIterator[Row]) -> int:

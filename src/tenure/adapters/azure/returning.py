@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from tenure.adapters.azure import ghosts, ledger, posting, roster, settling, wire
+from tenure.adapters.azure import ghosts, posting, roster, settling, unclaiming, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.settling import waiting
@@ -163,7 +163,7 @@ async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
     silent = await roster.retire(store, owner)
     # Of one that fell silent nobody knows how it ended: that is no crash, and blames no message.
     how = None if not crashed else "lost" if silent else "crashed"
-    await ledger.release_owner(store, owner)
+    await unclaiming.release_owner(store, owner)
     returned: list[str] = []
     for _ in range(_ROUNDS):
         lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))

@@ -6,7 +6,7 @@ for a while, nobody is blamed for silence before all could be heard again. One w
 read the word of everybody, that alone would be too much for the table where there are a hundred.
 
     common  o:<owner>   an owner, and when it was last heard
-            b:<owner>   it was retired, for ever
+            b:<owner>   it was retired; kept as long as what is done, and for a day at least (`retention.py`)
             o!looked    when somebody last looked for the dead, and which worker; read together with the owners
 """
 
@@ -174,6 +174,7 @@ def is_replaced(row: Row) -> bool:
 async def retire(store: Store, owner: str) -> bool:
     """Ban an owner, and take it off the roster. True: it only fell silent, and nobody knows how it ended."""
     row = await store.rows.get(COMMON, f"o:{row_id(owner)}")
-    await store.rows.commit_one(Change("insert", Row(COMMON, f"b:{row_id(owner)}", {"At": store.clock.wall()})))
+    ban = Row(COMMON, f"b:{row_id(owner)}", {"At": store.timeline.wall()})
+    await store.rows.commit_one(Change("insert", ban))
     await store.rows.commit_one(Change("delete", Row(COMMON, f"o:{row_id(owner)}", {})))
     return row is not None and bool(row.fields.get("Silent"))

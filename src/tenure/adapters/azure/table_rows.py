@@ -1,8 +1,9 @@
 """The rows in another table: in Redis, or in a file of one machine (`state=redis://…`, `state=local`).
 
 The same verbs as `rows.py`, over a table that knows only texts which are changed by whoever knows what they say. A
-row's version is its text. What compares nothing (a mark, an upsert) is read first, and tried again if it was changed
-in between. Conditions on fields are looked at here. Made by `store.py`; the table comes from `assembly.py`.
+row's version is its text. What compares nothing is read first, and tried again if it was changed in between; only what
+an upsert puts is taken to be new at first, as it nearly always is. Conditions on fields are looked at here. Made by
+`store.py`; the table comes from `assembly.py`.
 """
 
 import base64
@@ -59,7 +60,14 @@ class TableRows:
         return [row async for row in self.between(part, prefix, high, where)]
 
     async def between(
-        self, part: str, low: str, high: str, where: Where | None = None, *, limit: int | None = None
+        self,
+        part: str,
+        low: str,
+        high: str,
+        where: Where | None = None,
+        *,
+        limit: int | None = None,
+        only: Sequence[str] | None = None,  # noqa: ARG002 - a row is one text
     ) -> AsyncIterator[Row]:
         """Rows of one part from `low` to before `high`."""
         name, size = self._place(part, low).part, min(limit or _PAGE, _PAGE)
@@ -80,9 +88,10 @@ class TableRows:
     async def commit(self, groups: Sequence[Group]) -> list[list[Row] | None]:
         """Carry the groups out. For each: its rows with their new versions; None: somebody else was first."""
         answers: list[list[Row] | None] = [None] * len(groups)
-        open_ = list(range(len(groups)))
+        open_, is_first = list(range(len(groups))), True
         while open_:
-            known = await self._known([change for number in open_ for change in groups[number]])
+            known = await self._known([change for number in open_ for change in groups[number]], is_first=is_first)
+            is_first = False
             asked = [
                 (number, writes) for number in open_ if (writes := self._writes(groups[number], known)) is not None
             ]
@@ -113,10 +122,14 @@ class TableRows:
         lost = {id(change) for change, text in zip(changes, texts, strict=True) if (text or "") != change.row.etag}
         return [number for number in numbers if not any(id(change) in lost for change in groups[number])]
 
-    async def _known(self, changes: Sequence[Change]) -> dict[Place, str | None]:
-        """What the rows say that are changed without a comparison."""
-        places = [self._place(change.row.part, change.row.key) for change in changes if _compares_nothing(change)]
-        return dict(zip(places, await self._get(places), strict=True)) if places else {}
+    async def _known(self, changes: Sequence[Change], *, is_first: bool) -> dict[Place, str | None]:
+        """What the rows say that are changed without a comparison. None: it is not there, or thought not to be."""
+        acts: dict[Place, set[str]] = {}
+        for change in changes:
+            if _compares_nothing(change):
+                acts.setdefault(self._place(change.row.part, change.row.key), set()).add(change.act)
+        asked = [place for place, done in acts.items() if not (is_first and done == {"upsert"})]
+        return dict.fromkeys(acts) | dict(zip(asked, await self._get(asked), strict=True))
 
     def _writes(self, group: Group, known: dict[Place, str | None]) -> list[Write] | None:
         """What to write. None: what is to be changed is not there."""

@@ -3,48 +3,27 @@
 For brokers that keep no state themselves and have it kept here (`sqs://…?state=redis://…`, and likewise `azure://`);
 messages that lie in Redis do not use it. A part of the table is a hash, and where its rows are read in order a sorted
 set beside it. All of it lies in one slot, so that several rows can be changed in one step.
+
+However many rows are looked up or changed, it is a handful of commands: of `lua/table.lua` one run for some hundred
+writes, which reads a part at once and writes it at once.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.script import PAGE, TABLE
 from tenure.adapters.redis.store import Store
 from tenure.clock import Clock
 from tenure.table import KEEP, Place, Row, Write
 
-#: A group of writes: all of them, or none. KEYS: hash and sorted set of each. ARGV, six of each: sort, what it must
-#: say, the new text, the mode, when it may be forgotten, whether its part is read in order.
-_WRITE = """
-for n = 1, #KEYS / 2 do
-  local at = (n - 1) * 6
-  local known = redis.call('HGET', KEYS[2 * n - 1], ARGV[at + 1])
-  local mode = ARGV[at + 4]
-  if mode == 'new' and known then return 0 end
-  if mode == 'old' and known ~= ARGV[at + 2] then return 0 end
-end
-for n = 1, #KEYS / 2 do
-  local at, hash, order = (n - 1) * 6, KEYS[2 * n - 1], KEYS[2 * n]
-  if ARGV[at + 3] == '' then
-    redis.call('HDEL', hash, ARGV[at + 1])
-    redis.call('ZREM', order, ARGV[at + 1])
-  else
-    redis.call('HSET', hash, ARGV[at + 1], ARGV[at + 3])
-    if ARGV[at + 6] == '1' then redis.call('ZADD', order, 0, ARGV[at + 1]) end
-    if ARGV[at + 5] == '' then redis.call('PERSIST', hash)
-    elseif ARGV[at + 5] ~= 'keep' then redis.call('EXPIREAT', hash, ARGV[at + 5]) end
-  end
-end
-return 1
-"""
-#: KEYS: hash, sorted set. ARGV: the command that reads in order, from, to, how many.
-_PAGE = """
-local sorts = redis.call(ARGV[1], KEYS[2], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
-if #sorts == 0 then return {sorts, sorts} end
-return {sorts, redis.call('HMGET', KEYS[1], unpack(sorts))}
-"""
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
 _ALONE = ("m#", "k#")
+#: So many writes, and characters of them, in one run of the script: a server does nothing else meanwhile.
+_MOST_WRITES = 200
+_MOST_TEXT = 1_000_000
+
+Group = Sequence[Write]
 
 
 class RedisTable:
@@ -68,48 +47,48 @@ class RedisTable:
         return self._clock.monotonic() + self._offset
 
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
-        commands = [("HGET", self._hash(one.part), one.sort) for one in places]
-        answers = await self._ask([*commands, ("TIME",)])
+        by_part: dict[str, list[str]] = {}
+        for place in places:
+            by_part.setdefault(place.part, []).append(place.sort)
+        commands = [("HMGET", self._hash(part), *sorts) for part, sorts in by_part.items()]
+        *answers, (seconds, micros) = await self._store.commands_at(self._store.names.common, [*commands, ("TIME",)])
         if not self._store.is_virtual:
-            seconds, micros = answers[-1]
             self._offset = int(seconds) + int(micros) / 1e6 - self._clock.monotonic()
-        return [
-            None if text is None else Row(place, bytes(text).decode())
-            for place, text in zip(places, answers[:-1], strict=True)
-        ]
+        texts = {part: iter(found) for part, found in zip(by_part, answers, strict=True)}
+        found = [(place, next(texts[place.part])) for place in places]
+        return [None if text is None else Row(place, bytes(text).decode()) for place, text in found]
 
     async def write(self, batch: Sequence[Write]) -> list[bool]:
         return await self.commit([[one] for one in batch])
 
-    async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
+    async def commit(self, groups: Sequence[Group]) -> list[bool]:
         """Carry out each group as a whole, or not at all."""
-        answers = await self._ask([self._command(group) for group in groups])
-        return [answer == 1 for answer in answers]
+        if not groups:
+            return []
+        answers = await self._store.run_all([self._call(some) for some in _runs(groups)], writes=False)
+        return [done == 1 for some in answers for done in some]
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         low, high = ("-", f"({after}" if after else "+") if backwards else (f"({after}" if after else "-", "+")
-        words = ("ZREVRANGEBYLEX", high, low) if backwards else ("ZRANGEBYLEX", low, high)
-        ((sorts, texts),) = await self._ask([("EVAL", _PAGE, 2, self._hash(part), self._order(part), *words, limit)])
+        words = ("1", high, low, limit) if backwards else ("0", low, high, limit)
+        call = Call(PAGE, [self._hash(part), self._order(part)], words)
+        ((sorts, texts),) = await self._store.run_all([call], writes=False)
         return [
             Row(Place(part, bytes(sort).decode()), bytes(text).decode())
             for sort, text in zip(sorts, texts, strict=True)
             if text is not None
         ]
 
-    async def _ask(self, commands: list[tuple[Any, ...]]) -> list[Any]:
-        answers = await self._store.commands_at(self._store.names.common, commands)
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
-        return answers
-
-    def _command(self, group: Sequence[Write]) -> tuple[Any, ...]:
-        keys: list[str] = []
+    def _call(self, groups: Sequence[Group]) -> Call:
+        numbers: dict[str, int] = {}
         words: list[object] = []
-        for one in group:
-            keys += (self._hash(one.place.part), self._order(one.place.part))
-            words += self._words(one)
-        return ("EVAL", _WRITE, len(keys), *keys, *words)
+        for group in groups:
+            words.append(len(group))
+            for one in group:
+                words.append(numbers.setdefault(one.place.part, len(numbers) + 1))
+                words += self._words(one)
+        keys = [name for part in numbers for name in (self._hash(part), self._order(part))]
+        return Call(TABLE, keys, words)
 
     def _words(self, one: Write) -> tuple[object, ...]:
         mode = "any" if one.text is None and one.expected is None else "new" if one.expected is None else "old"
@@ -117,10 +96,25 @@ class RedisTable:
         forget: object = "keep"
         if is_alone and one.forget_at != KEEP and not self._store.is_virtual:  # the server's own clock forgets
             forget = "" if one.forget_at is None else int(one.forget_at)
-        return one.place.sort, one.expected or "", one.text or "", mode, forget, "0" if is_alone else "1"
+        return one.place.sort, mode, one.expected or "", one.text or "", forget, "0" if is_alone else "1"
 
     def _hash(self, part: str) -> str:
         return f"{self._store.names.common}t:{part}"
 
     def _order(self, part: str) -> str:
         return f"{self._store.names.common}z:{part}"
+
+
+def _runs(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    """What goes into one run of the script each."""
+    some: list[Group] = []
+    writes = text = 0
+    for group in groups:
+        size = sum(len(one.text or "") + len(one.expected or "") for one in group)
+        if some and (writes + len(group) > _MOST_WRITES or text + size > _MOST_TEXT):
+            yield some
+            some, writes, text = [], 0, 0
+        some.append(group)
+        writes += len(group)
+        text += size
+    yield some

@@ -87,7 +87,7 @@ def test_what_fails_every_time_fails(tmp_path: Path) -> None:
 def test_each_run_has_its_own_time_limit(tmp_path: Path) -> None:
     _, code, said = _run(tmp_path, stops=True, fails=1, hangs=True)
     assert code == 1, said
-    assert "Timeout (>6.0s) from pytest-timeout" in said
+    assert "Timeout (>4.0s) from pytest-timeout" in said
 
 
 def test_on_a_machine_that_is_well_a_failure_is_one(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_size_table_decides_by_size_until_there_are_runs() -> None:
     learned = Learned(prior=prior_for("transcoding", "t"))
     assert learned.predict(4096 * 2**20) == 1860.0
     assert learned.choose(4096 * 2**20).seconds >= 1860 * 2 * 1.75
-    assert learned.choose(4096 * 2**20).why.endswith("by size table transcoding × 2 × 1.75, size 4.29 GB")
+    assert learned.choose(4096 * 2**20).why.endswith("by size table transcoding × 2 × 1.75, size 4 GiB")
     own = Learned(prior=Prior(SizeTable((SizeEstimate(1, 10, 20), SizeEstimate(2, 20, 40)))))
     assert own.predict(1.5) == 15.0
     assert own.predict() is None, "it knows nothing of what has no size"
@@ -314,3 +314,10 @@ def test_a_line_that_would_begin_below_zero_begins_at_zero() -> None:
 def test_seconds_and_sizes_are_written_for_people() -> None:
     assert [duration(one) for one in (0.25, 4.24, 41.3, 1240.0, 7.0)] == ["0.25 s", "4.2 s", "41 s", "1,240 s", "7 s"]
     assert [amount(one) for one in (12, 1500, 2.1e9, 3e12)] == ["12", "1.5 kB", "2.1 GB", "3 TB"]
+
+
+def test_a_round_number_of_mebibytes_or_gibibytes_is_told_as_one() -> None:
+    assert [amount(one * 2**20) for one in (1, 100, 500, 1.5)] == ["1 MiB", "100 MiB", "500 MiB", "1.5 MiB"]
+    assert [amount(one * 2**30) for one in (1, 2, 6, 1.5)] == ["1 GiB", "2 GiB", "6 GiB", "1.5 GiB"]
+    assert amount(2**30 + 1) == "1.07 GB"
+    assert [amount(one) for one in (80e6, 5e9, 16.384e9, 2048)] == ["80 MB", "5 GB", "16.4 GB", "2.05 kB"]

@@ -12,11 +12,11 @@ from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Measures, Result
 from tenure.simulation.scenario import Scenario
+from tenure.timing.why import amount
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_KIB = 1024
 #: Between two columns.
 _GAP = 2
 
@@ -92,7 +92,7 @@ def _table(labels: Sequence[str], results: Sequence[Result], columns: Sequence[S
 
 def sizes(results: Sequence[Result]) -> "Table":
     """The measures that differ by size."""
-    figures = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
+    figures = ("runs", "twice", "at once", "dead", "recovery", "in vain", "beats")
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
     rows.columns[
         1
@@ -100,7 +100,7 @@ def sizes(results: Sequence[Result]) -> "Table":
     for size in sorted({size for result in results for size in result.by_size}):
         for place, result in enumerate(results):
             if size in result.by_size:
-                rows.add_row("" if place else bytes_told(size), result.policy, *_figures(result.by_size[size]))
+                rows.add_row("" if place else amount(size), result.policy, *_figures(result.by_size[size]))
     return rows
 
 
@@ -114,15 +114,6 @@ def _figures(found: Measures) -> list[str]:
         share(found.wasted_share),
         f"{found.beats / found.messages:.1f}",
     ]
-
-
-def bytes_told(size: float) -> str:
-    """A size in the unit that fits: Ki, Mi and Gi are 1024 each of the one before."""
-    for unit in ("B", "Ki", "Mi"):
-        if size < 1000:  # noqa: PLR2004 - three digits
-            return f"{size:.3g} {unit}"
-        size /= _KIB
-    return f"{size:.3g} Gi"
 
 
 #: Of these only the number is told.

@@ -30,12 +30,16 @@ class Why(msgspec.Struct, frozen=True, gc=False):
     default: float | None = None
     #: What the evidence would have it be, where the lease follows slowly or not at all.
     wanted: float | None = None
+    #: A run that took far longer than all others, and is not counted in full before it happens again.
+    doubted: float | None = None
 
     def sentence(self, seconds: float, size: float | None = None) -> str:
         """In words."""
         text = self._evidence()
         if size is not None:
             text += f", size {amount(size)}"
+        if self.doubted is not None:
+            text += f", one of {duration(self.doubted)} not counted in full until it happens again"
         made = self._made()
         if self.wanted is not None and seconds != math.ceil(self.wanted):
             text += f"; that is {duration(math.ceil(self.wanted))}, and it "

@@ -140,10 +140,10 @@ def test_a_size_that_was_never_seen_is_not_strange() -> None:
     for number in range(200):
         learned.observe(10.0, 1.0, at=float(number))
         learned.choose(1.0)
-    for number in range(40):
+    for number in range(400):
         learned.observe(500.0, 50.0, at=200.0 + number)
         learned.choose(50.0)
-    assert learned.choose(50.0).seconds >= 500 * 1.75
+    assert learned.choose(50.0).seconds >= 500 * 1.7
 
 
 def test_the_lease_says_what_it_does_not_believe() -> None:

@@ -2,8 +2,8 @@
 
 That learning costs a drain at most three per cent is judged by `slices.py`, which says between what its figure lies; if
 the bar lies there too, the table says "not resolved". Measured on two cores that eight others shared: 0.985, from 0.980
-to 0.991; on against off directly, from 0.965 to 1.026, and off against off from 0.990 to 1.049. Counted by callgrind, in
-the same way (fifty times over against not at all): 3,200 of 172,000 instructions of a message, 1.9 %.
+to 0.991; on against off directly, from 0.965 to 1.026, and off against off from 0.990 to 1.049. Counted by callgrind,
+in the same way (fifty times over against not at all): 3,200 of 172,000 instructions of a message, 1.9 %.
 """
 
 from collections.abc import Callable, Sequence

@@ -92,13 +92,13 @@ class _Steady:
         #: By how much the wall clock was set since.
         self._off = 0.0
 
-    def of(self, at: float) -> float:
-        """A moment that somebody's wall clock told; what is still to come is now."""
+    def look(self) -> tuple[float, float]:
+        """The wall clock, and by how much it was set."""
         wall = self._clock.wall()
         off = wall - self._clock.monotonic() - self._began
         if abs(off - self._off) > _SET_SECONDS:
             self._off = off
-        return min(at, wall) - self._off
+        return wall, self._off
 
 
 class Learning:
@@ -214,7 +214,8 @@ class Learning:
             return
         known = self._of(sample.queue, task)
         known.ran = True
-        at = self._steady.of(sample.at)
+        wall, off = self._steady.look()
+        at = min(sample.at, wall) - off
         known.here.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=at)
         if len(known.mine) >= _MOST_MINE:  # the journal was away for long, and has not kept them
             known.mine.clear()
@@ -259,11 +260,12 @@ class Learning:
             logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
             return
         known.ran = False
+        wall, off = self._steady.look()
         for one in stored:
             known.seq = max(known.seq, one.seq)
-            self._take(known, one.sample)
+            self._take(known, one.sample, wall, off)
 
-    def _take(self, known: _Known, sample: Sample) -> None:
+    def _take(self, known: _Known, sample: Sample, wall: float, off: float) -> None:
         alike = known.mine.pop((sample.at, sample.seconds), 0)
         if alike:
             if alike > 1:
@@ -272,5 +274,5 @@ class Learning:
         if not 0.0 <= sample.seconds < math.inf:
             return
         learned = known.here if sample.hardware == self._hardware else known.elsewhere
-        at = self._steady.of(sample.at)
+        at = min(sample.at, wall) - off  # what is still to come by somebody's clock is now
         learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=at)

@@ -114,8 +114,8 @@ class Learned:
     """How long one task takes."""
 
     __slots__ = (
-        "_bounds", "_caution", "_default", "_edition", "_evidence", "_looked_at", "_prior", "_q50", "_q99", "_runs",
-        "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
+        "_bounds", "_caution", "_default", "_edition", "_evidence", "_is_halved", "_looked_at", "_prior", "_q50", "_q99",
+        "_runs", "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
     )  # fmt: skip
 
     def __init__(self, *, prior: Prior = NO_PRIOR, bounds: Bounds | None = None, default: float = 30.0) -> None:
@@ -129,6 +129,7 @@ class Learned:
         self._looked_at = -math.inf
         self._runs = 0.0
         self._caution = FIRST_CAUTION
+        self._is_halved = False
         self._q50: float | None = None
         self._q99: float | None = None
         self._sized_q50: float | None = None
@@ -176,6 +177,10 @@ class Learned:
         """What a run of that size usually takes: half of them take longer. None: nobody can say."""
         self._refresh()
         line = self._evidence.line
+        if not self._is_halved:  # asked for less often than the lease
+            self._is_halved = True
+            self._q50 = self._evidence.quantile(0.5)
+            self._sized_q50 = None if line is None else self._evidence.ratio(0.5)
         if size is not None and line is not None and self._sized_q50 is not None:
             return line.at(size) * self._sized_q50
         if self._q50 is not None:
@@ -232,10 +237,10 @@ class Learned:
         self._seen = evidence.count
         self._runs = evidence.runs
         self._caution = 1.0 + (FIRST_CAUTION - 1.0) * max(0.0, 1.0 - self._runs / ENOUGH_RUNS)
-        self._q50, self._q99 = evidence.quantile(0.5), evidence.quantile(QUANTILE)
+        self._q99, self._is_halved = evidence.quantile(QUANTILE), False
         mean = 0.0
         if evidence.line is not None:
-            self._sized_q50, self._sized_q99 = evidence.ratio(0.5), evidence.ratio(QUANTILE)
+            self._sized_q99 = evidence.ratio(QUANTILE)
             mean = self._slow(evidence.mean_size) or 0.0
         made_of = ((self._q99 or 0.0) * self._caution, mean * self._caution)
         if not _is_near(made_of, self._stood) or evidence.at - self._stood_at >= _EDITION_SECONDS:

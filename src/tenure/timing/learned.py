@@ -114,8 +114,8 @@ class Learned:
     """How long one task takes."""
 
     __slots__ = (
-        "_bounds", "_caution", "_default", "_edition", "_evidence", "_is_halved", "_looked_at", "_prior", "_q50", "_q99",
-        "_runs", "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
+        "_bounds", "_caution", "_default", "_edition", "_evidence", "_is_halved", "_looked_at", "_prior", "_q50",
+        "_q99", "_runs", "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
     )  # fmt: skip
 
     def __init__(self, *, prior: Prior = NO_PRIOR, bounds: Bounds | None = None, default: float = 30.0) -> None:

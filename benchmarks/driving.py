@@ -29,11 +29,13 @@ def environment(url: str) -> dict[str, str]:
 
 def run_worker(url: str, *args: object) -> dict[str, Any]:
     """What `worker_main` says at its end."""
-    out = subprocess.run(
-        [sys.executable, "-m", "benchmarks.worker_main", *map(str, args)],
-        env=environment(url), check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    return last_line(out)
+    return last_line(run("benchmarks.worker_main", *args, env=environment(url)))
+
+
+def run(module: str, *args: object, env: dict[str, str] | None = None) -> str:
+    """What a module says as a process of its own."""
+    command = [sys.executable, "-m", module, *map(str, args)]
+    return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def last_line(out: str) -> dict[str, Any]:

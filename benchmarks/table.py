@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
+
+from benchmarks.interval import Interval
 
 #: In the order of the file.
 PARTS = ("sqlite", "redis", "sqs", "azure", "timing", "simulate", "audit")
@@ -27,15 +30,29 @@ class Row(NamedTuple):
     limit: float = 0.0
     #: The lowest and the highest of several rounds.
     spread: tuple[float, float] | None = None
+    #: Between what the value lies. A bar that lies there too can neither be met nor missed.
+    interval: tuple[float, float] | None = None
     #: Another row of the same claim holds instead: the claim is met by either.
     met_otherwise: bool = False
 
     @property
     def holds(self) -> bool | None:
-        """Whether the bar is met; None: there is none."""
-        if not self.sign:
+        """Whether the bar is met; None: there is none, or that is not known (`is_unresolved`)."""
+        if not self.sign or self.is_unresolved:
             return None
         return self.met_otherwise or (self.value >= self.limit if self.sign == "≥" else self.value <= self.limit)
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether the bar lies within the interval: by these rounds nobody can say."""
+        return bool(self.sign) and self.interval is not None and self.interval[0] < self.limit < self.interval[1]
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.is_unresolved:
+            return "not resolved"
+        return {None: "", True: "ok", False: "MISSED"}[self.holds]
 
     @property
     def bar(self) -> str | None:
@@ -60,6 +77,10 @@ class Table:
         self.rows.append(Row(measure, value, sign, limit, spread))
         return value
 
+    def add_interval(self, measure: str, found: Interval, sign: str = "", limit: float = 0.0) -> None:
+        """A measure that says between what it lies, and is judged by that."""
+        self.rows.append(Row(measure, found.value, sign, limit, interval=(found.low, found.high)))
+
     def either(self, count: int) -> None:
         """The last `count` rows are one claim: it is met if one of them is."""
         last = self.rows[-count:]
@@ -73,11 +94,13 @@ class Table:
 
     def print(self, console: Console) -> None:
         """For people."""
-        grid = Grid("measure", "value", "rounds", "bar", "", title=self.part)
-        verdicts = {None: "", True: "ok", False: "MISSED"}
+        grid = Grid("measure", "value", "rounds, or 95 %", "bar", "", title=self.part)
         for row in self.rows:
             spread = "" if row.spread is None else f"{_short(row.spread[0])} to {_short(row.spread[1])}"
-            grid.add_row(row.measure, _short(row.value), spread, row.bar or "", verdicts[row.holds])
+            if row.interval is not None:
+                spread = f"[{_close(row.interval[0])} to {_close(row.interval[1])}]"
+            told = _short(row.value) if row.interval is None else _close(row.value)
+            grid.add_row(row.measure, told, Text(spread), row.bar or "", row.verdict)
         console.print(grid)
         for name, value in self.figures.items():
             console.print(f"{name}: {value:,.0f}")
@@ -86,9 +109,10 @@ class Table:
         """Put this part into the file of results; the others stay."""
         document: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
         rows = [
-            {"measure": row.measure, "value": row.value, "bar": row.bar, "holds": row.holds, "spread": row.spread}
+            {"measure": row.measure, "value": row.value, "bar": row.bar, "holds": row.holds, "spread": row.spread,
+             "interval": row.interval, "verdict": row.verdict}
             for row in self.rows
-        ]
+        ]  # fmt: skip
         document = {part: document[part] for part in PARTS if part in document}
         document[self.part] = {"python": platform.python_version(), "rows": rows, "figures": self.figures}
         RESULTS.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -96,3 +120,8 @@ class Table:
 
 def _short(value: float) -> str:
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _close(value: float) -> str:
+    """Four digits: of what is near 1, the third one behind the point counts."""
+    return f"{value:.4g}"

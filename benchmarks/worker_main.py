@@ -1,6 +1,6 @@
 """One worker process under measurement.
 
-    python -m benchmarks.worker_main drain COUNT [CONCURRENCY [LEARNING]] | wait SECONDS | hold COUNT SECONDS
+    python -m benchmarks.worker_main drain COUNT [CONCURRENCY] | wait SECONDS | hold COUNT SECONDS
 
 Prints one line of JSON. CPU and time are taken from the first lease on, without start-up.
 """
@@ -11,8 +11,6 @@ import resource
 import sys
 import time
 from typing import Any
-
-import msgspec
 
 from benchmarks.tasks import app, latencies
 
@@ -33,11 +31,9 @@ def _rss_mb() -> float:
         return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
 
-async def _drain(count: int, concurrency: int = 100, learning: int = 1) -> dict[str, Any]:
+async def _drain(count: int, concurrency: int = 100) -> dict[str, Any]:
     """Until `count` are completed; on the way, how many, when, CPU and memory."""
     worker = app.worker(concurrency=concurrency)
-    # No option of people's: there is nothing to be won by it, which is what is measured.
-    worker._options = msgspec.structs.replace(worker._options, learning=bool(learning))  # noqa: SLF001
     await worker.start()
     cpu, start = own_cpu(), time.perf_counter()
     looks: list[tuple[int, float, float, float]] = []

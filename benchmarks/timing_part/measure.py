@@ -4,8 +4,6 @@ import random
 import time
 from collections.abc import Callable
 
-from benchmarks import driving
-from benchmarks.sqlite_part.measure import address
 from tenure.timing.learned import Learned
 
 MANY = 100_000
@@ -58,11 +56,3 @@ def choosing(*, sized: bool) -> float:
 
     told = _each(tell_only, MANY)
     return _each(tell_and_choose, MANY) - told
-
-
-def drain(count: int, *, learning: bool) -> dict[str, float]:
-    """One worker process empties a backlog on SQLite: messages a second, and CPU of one."""
-    with address() as url:
-        driving.load(url, count)
-        answer = driving.run_worker(url, "drain", count, 100, int(learning))
-    return {"rate": count / answer["seconds"], "cpu_us": answer["cpu"] / count * 1e6}

@@ -137,6 +137,38 @@ async def test_a_clock_that_is_fast_elsewhere_makes_its_runs_count_no_more_than_
     assert learning._of(QUEUE, task).here.runs > 350
 
 
+async def test_a_night_in_which_the_machine_slept_pins_no_lease(harness: Harness) -> None:
+    """Ten runs were under way, and took six hours instead of two seconds; a crash must not cost half a day."""
+    night = [sample(6 * 3600.0, harness.clock.wall() - 10.0 + number / 10) for number in range(10)]
+    await taught(harness, 2.0, times=50)
+    await harness.state.journal.sample(night)
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    await learning.open()
+    assert learning.choice(QUEUE, task).seconds < 60
+
+
+@pytest.mark.parametrize("days", [-3, 3])
+async def test_a_clock_that_is_set_by_days_keeps_no_lease_from_falling(harness: Harness, days: int) -> None:
+    task = a_task(harness, heartbeat=False)
+    learning = learning_for(harness, task)
+    for _ in range(200):
+        harness.clock.now += 1
+        learning.observe(sample(100.0, harness.clock.wall()))
+    before = learning.choice(QUEUE, task).seconds
+    harness.clock.move_wall(days * 86_400.0)
+    chosen = []
+    for _ in range(10):  # minutes
+        for _ in range(1_200):
+            harness.clock.now += 0.05
+            learning.observe(sample(20.0, harness.clock.wall()))
+        chosen.append(learning.choice(QUEUE, task).seconds)
+    falling = [one for one in chosen if one < before]
+    assert falling[0] > 0.85 * before, "not all at once"
+    assert len(falling) > 4
+    assert falling[4] < 0.7 * before, "and by a tenth a minute"
+
+
 async def test_nonsense_in_the_journal_teaches_nothing(harness: Harness) -> None:
     await harness.state.journal.sample([sample(-1.0), sample(5.0, 9e18)])
     task = a_task(harness, heartbeat=False)

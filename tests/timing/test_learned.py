@@ -52,7 +52,7 @@ def test_a_size_table_decides_by_size_until_there_are_runs() -> None:
     learned = Learned(prior=prior_for("transcoding", "t"))
     assert learned.predict(4096 * 2**20) == 1860.0
     assert learned.choose(4096 * 2**20).seconds >= 1860 * 2 * 1.75
-    assert learned.choose(4096 * 2**20).why.endswith("by size table transcoding × 2 × 1.75, size 4.29 GB")
+    assert learned.choose(4096 * 2**20).why.endswith("by size table transcoding × 2 × 1.75, size 4 GiB")
     own = Learned(prior=Prior(SizeTable((SizeEstimate(1, 10, 20), SizeEstimate(2, 20, 40)))))
     assert own.predict(1.5) == 15.0
     assert own.predict() is None, "it knows nothing of what has no size"
@@ -97,15 +97,113 @@ def test_a_lease_is_within_what_the_broker_lends_and_says_so() -> None:
 
 
 def test_what_is_over_the_bound_falls_from_the_bound() -> None:
-    """One run that was stuck for a day must not keep the lease at the bound for longer than its evidence does."""
-    learned = of_runs(*[4.0] * 20, learned=Learned(bounds=Bounds(5, 600)))
-    learned.observe(86_400.0, at=100.0)
-    learned.observe(4.0, at=102.0)
+    """Runs that were stuck for a day must not keep the lease at the bound for longer than their evidence does."""
+    learned = of_runs(*[20.0] * 20, learned=Learned(bounds=Bounds(5, 600)))
+    learned.observe(3_600.0, at=4_000.0)
+    learned.observe(3_600.0, at=8_000.0)
+    learned.observe(20.0, at=8_030.0)
     assert learned.choose().seconds == 600
     for second in range(300):
-        learned.observe(4.0, at=200.0 + second)
+        learned.observe(20.0, at=8_100.0 + second)
         learned.choose()
-    assert 300 < learned.choose().seconds < 450, "a tenth a minute, from 600 s on, once there are runs enough"
+    assert 200 < learned.choose().seconds < 350, "from 600 s on, once there are runs enough"
+
+
+# --- once is no rule --------------------------------------------------------------------------------------
+
+HOUR = 3600.0
+
+
+def after_a_mishap(*, before: int = 20, at_once: int = 1, size: float | None = None) -> Learned:
+    """Runs of two seconds, and then some of six hours that were under way at the same time."""
+    learned = Learned()
+    for number in range(before):
+        learned.observe(2.0, size, at=2.0 * number)
+        learned.choose(size)  # as a worker does, before every run
+    for number in range(at_once):
+        learned.observe(6 * HOUR, size, at=6 * HOUR + 2.0 * before + number)
+    learned.observe(2.0, size, at=6 * HOUR + 1_000.0)
+    return learned
+
+
+@pytest.mark.parametrize("size", [None, 5e6], ids=["without a size", "with a size"])
+@pytest.mark.parametrize("at_once", [1, 10])
+@pytest.mark.parametrize("before", [3, 20, 90, 400])
+def test_what_took_hours_once_does_not_decide_the_lease(before: int, at_once: int, size: float | None) -> None:
+    learned = after_a_mishap(before=before, at_once=at_once, size=size)
+    assert learned.choose(size).seconds <= 10 * 2.0 * 2 * 1.8
+    assert learned.choose(size).seconds >= 4
+
+
+def test_a_size_that_was_never_seen_is_not_strange() -> None:
+    learned = Learned()
+    for number in range(200):
+        learned.observe(10.0, 1.0, at=float(number))
+        learned.choose(1.0)
+    for number in range(400):
+        learned.observe(500.0, 50.0, at=200.0 + number)
+        learned.choose(50.0)
+    assert learned.choose(50.0).seconds >= 500 * 1.7
+
+
+def test_the_lease_says_what_it_does_not_believe() -> None:
+    why = after_a_mishap().choose().why
+    assert "one of 21,600 s not counted in full until it happens again" in why
+    assert "until it happens" not in after_a_mishap(before=400).choose().why, "there it decides nothing anyway"
+
+
+def test_what_happens_again_is_believed_at_once() -> None:
+    learned = after_a_mishap()
+    learned.observe(HOUR, at=7.5 * HOUR)  # it began after the others had ended
+    learned.observe(2.0, at=7.5 * HOUR + 2.0)
+    assert learned.choose().seconds >= HOUR * 1.75
+    assert "until it happens" not in learned.choose().why
+
+
+def test_what_happens_again_another_night_is_another_mishap() -> None:
+    learned = after_a_mishap()
+    learned.observe(6 * HOUR, at=30 * HOUR)
+    learned.observe(2.0, at=30 * HOUR + 2.0)
+    assert learned.choose().seconds <= 72
+
+
+def test_work_that_has_become_a_hundred_times_as_long_is_believed_with_the_second_run() -> None:
+    learned = of_runs(*[2.0] * 50)
+    for number in range(1, 4):
+        learned.observe(200.0, at=60.0 + 201.0 * number)
+        learned.choose()
+    assert learned.choose().seconds >= 200 * 1.75
+
+
+def test_what_is_ten_times_as_long_as_usual_is_not_strange() -> None:
+    learned = of_runs(*[10.0] * 50)
+    learned.observe(99.0, at=160.0)
+    learned.observe(10.0, at=172.0)
+    assert learned.choose().seconds >= 99 * 1.75
+
+
+def test_a_second_among_milliseconds_is_not_strange() -> None:
+    assert of_runs(*[0.001] * 50, 8.0, 0.001).choose().seconds >= 8 * 1.75
+
+
+def test_the_advice_for_max_hold_knows_the_longest_run_all_the_same() -> None:
+    hold = after_a_mishap(before=400).hold()
+    assert hold is not None
+    assert hold.seconds == 3 * 6 * HOUR
+
+
+def test_a_lease_far_too_long_falls_by_half_a_minute_until_it_is_not() -> None:
+    """What happened twice stood; a hundred runs later it is known to be rare, and a crash must not cost half a day."""
+    learned = of_runs(6 * HOUR, 6 * HOUR)  # nothing is known that would be usual: it is believed
+    assert learned.choose().seconds == 43_200
+    fell: dict[int, float] = {}
+    for second in range(60 * 60):
+        learned.observe(2.0, at=100.0 + second)
+        fell[second // 60] = learned.choose().seconds
+    known = next(minute for minute, seconds in fell.items() if seconds < 43_200)
+    assert fell[known + 11] < 100, "some ten times what is needed, after as many minutes"
+    assert fell[known + 11] > 10, "and from there on slowly"
+    assert fell[59] == 4
 
 
 def test_predicted_follows_the_size_and_so_does_the_lease() -> None:
@@ -314,3 +412,10 @@ def test_a_line_that_would_begin_below_zero_begins_at_zero() -> None:
 def test_seconds_and_sizes_are_written_for_people() -> None:
     assert [duration(one) for one in (0.25, 4.24, 41.3, 1240.0, 7.0)] == ["0.25 s", "4.2 s", "41 s", "1,240 s", "7 s"]
     assert [amount(one) for one in (12, 1500, 2.1e9, 3e12)] == ["12", "1.5 kB", "2.1 GB", "3 TB"]
+
+
+def test_a_round_number_of_mebibytes_or_gibibytes_is_told_as_one() -> None:
+    assert [amount(one * 2**20) for one in (1, 100, 500, 1.5)] == ["1 MiB", "100 MiB", "500 MiB", "1.5 MiB"]
+    assert [amount(one * 2**30) for one in (1, 2, 6, 1.5)] == ["1 GiB", "2 GiB", "6 GiB", "1.5 GiB"]
+    assert amount(2**30 + 1) == "1.07 GB"
+    assert [amount(one) for one in (80e6, 5e9, 16.384e9, 2048)] == ["80 MB", "5 GB", "16.4 GB", "2.05 kB"]

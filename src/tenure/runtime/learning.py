@@ -49,6 +49,8 @@ LOST_FACTOR = 4.0
 _MOST_MINE = 2_000
 #: What is usual is looked up anew after so many seconds.
 _FRESH_SECONDS = 1.0
+#: A wall clock that is off by more than this from what has passed since was set.
+_SET_SECONDS = 1.0
 
 
 class _Known:
@@ -75,6 +77,30 @@ class _Known:
         return self.elsewhere
 
 
+class _Steady:
+    """Wall time as it would be if nobody had set the clock since we began.
+
+    What was learned fades and falls by the time that passes. By a clock that was set back none would for days; one that
+    was set forward would make everything old at once.
+    """
+
+    __slots__ = ("_began", "_clock", "_off")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.wall() - clock.monotonic()
+        #: By how much the wall clock was set since.
+        self._off = 0.0
+
+    def look(self) -> tuple[float, float]:
+        """The wall clock, and by how much it was set."""
+        wall = self._clock.wall()
+        off = wall - self._clock.monotonic() - self._began
+        if abs(off - self._off) > _SET_SECONDS:
+            self._off = off
+        return wall, self._off
+
+
 class Learning:
     """How long tasks take, for one worker."""
 
@@ -90,6 +116,7 @@ class Learning:
         self._default = lease_seconds
         self._bounds = Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds)
         self._hardware = hardware_class()
+        self._steady = _Steady(clock)
         self._known: dict[tuple[str, str], _Known] = {}
         self._most_known = max(MOST_KNOWN, 2 * len(tasks))
         #: What 99 of 100 runs stay within, where that is long enough to matter.
@@ -187,7 +214,9 @@ class Learning:
             return
         known = self._of(sample.queue, task)
         known.ran = True
-        known.here.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=sample.at)
+        wall, off = self._steady.look()
+        at = min(sample.at, wall) - off
+        known.here.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=at)
         if len(known.mine) >= _MOST_MINE:  # the journal was away for long, and has not kept them
             known.mine.clear()
         known.mine[sample.at, sample.seconds] += 1
@@ -231,12 +260,12 @@ class Learning:
             logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
             return
         known.ran = False
-        now = self._clock.wall()
+        wall, off = self._steady.look()
         for one in stored:
             known.seq = max(known.seq, one.seq)
-            self._take(known, one.sample, now)
+            self._take(known, one.sample, wall, off)
 
-    def _take(self, known: _Known, sample: Sample, now: float) -> None:
+    def _take(self, known: _Known, sample: Sample, wall: float, off: float) -> None:
         alike = known.mine.pop((sample.at, sample.seconds), 0)
         if alike:
             if alike > 1:
@@ -245,6 +274,5 @@ class Learning:
         if not 0.0 <= sample.seconds < math.inf:
             return
         learned = known.here if sample.hardware == self._hardware else known.elsewhere
-        learned.observe(
-            sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=min(sample.at, now)
-        )  # fmt: skip
+        at = min(sample.at, wall) - off  # what is still to come by somebody's clock is now
+        learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=at)

@@ -62,7 +62,7 @@ def _of(read: Callable[[Measures], float | None]) -> Callable[[Result, Pricing],
 MEASURES = (
     Measure("duplicate_share", "run to the end twice", _of(lambda m: m.duplicate_share), share, is_drawn=True),
     Measure("overlap_share", "two runs at once", _of(lambda m: m.overlap_share), share),
-    Measure("given_up_share", "given up", _of(lambda m: m.given_up_share), share),
+    Measure("given_up_share", "dead", _of(lambda m: m.given_up_share), share),
     Measure("recovery_p50", "recovery, p50", _of(lambda m: m.recovery_p50), span),
     Measure("recovery_p99", "recovery, p99", _of(lambda m: m.recovery_p99), span, is_drawn=True),
     Measure("wasted_share", "work in vain", _of(lambda m: m.wasted_share), share, is_drawn=True),

@@ -4,18 +4,22 @@ A run counts half after `HALF_LIFE_SECONDS`, and half after `HALF_LIFE_RUNS` oth
 new ones weigh more, and once in a long while everything is made smaller at once. What is told is counted many at a
 time, because that takes half as long: on the path of a message, to tell is to append to a list.
 
-Made of `sketch.py` and `fit.py`; `learned.py` draws the conclusions. Pure; `at` is any clock in seconds.
+Made of `sketch.py` and `fit.py`, and of `doubt.py` for what is too strange to be counted in full; `learned.py` draws
+the conclusions. Pure; `at` is any clock in seconds.
 """
 
 import math
+from collections.abc import Sequence
+from operator import mul
 
+from tenure.timing.doubt import Doubt, Run
 from tenure.timing.fit import Fit, Line
 from tenure.timing.sketch import GAMMA, Sketch
 
 HALF_LIFE_SECONDS = 3 * 86_400.0
 HALF_LIFE_RUNS = 2_000.0
 #: So many are counted at once.
-TOLD_AT_ONCE = 32
+TOLD_AT_ONCE = 64
 
 _POWER_A_RUN = 1.0 / HALF_LIFE_RUNS
 _POWER_A_SECOND = 1.0 / HALF_LIFE_SECONDS
@@ -29,13 +33,16 @@ _DRAWN_EVERY = 64
 _SHAPED_BY = 4
 _ALIKE_SECONDS = 3600.0
 
+#: Size, seconds, weight.
+_Sized = tuple[float, float, float]
+
 
 class Evidence:
     """Runs of one task."""
 
     __slots__ = (
-        "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_undrawn",
-        "_unit", "at", "count", "told",
+        "_doubt", "_first", "_fit", "_line", "_origin", "_power", "_ratios", "_rebuilt_at", "_seconds", "_undrawn",
+        "_unit", "at", "count", "longest", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -44,15 +51,18 @@ class Evidence:
         self.count = 0
         #: When the newest one ended.
         self.at = -math.inf
+        #: Seconds of the longest one, strange or not. None: there is none.
+        self.longest: float | None = None
         #: Not counted yet: seconds, size, when.
-        self.told: list[tuple[float, float | None, float]] = []
+        self.told: list[Run] = []
+        self._doubt = Doubt()
         self._seconds = Sketch()
         # Of runs with a size.
         self._ratios = Sketch()
         self._fit = Fit()
         self._line: Line | None = None
         #: The first ones, as they were: what was measured by a line through two or three is measured again.
-        self._first: list[tuple[float, float, float]] | None = []
+        self._first: list[_Sized] | None = []
         self._rebuilt_at = 4
         #: Runs since the line was drawn.
         self._undrawn = 0
@@ -67,56 +77,83 @@ class Evidence:
         if not told:
             return
         self.told = []
-        newest = max([at for _, _, at in told])
+        seconds, sizes, ended = zip(*told, strict=True)
+        newest = max(ended)
         if self.count == 0:
             self._origin = newest
         self.count += len(told)
         self.at = max(self.at, newest)
+        self.longest = max(self.longest or 0.0, *seconds)
+        ratios = None if self._line is None else self._line.ratios(seconds, sizes)
+        compared = seconds if ratios is None and sizes[0] is None else ratios
+        # Of the first runs with a size nobody knows what is strange: how size matters is not known yet.
+        parts = None if compared is None else self._doubt.believed(told, compared)
+        if parts is not None:
+            seconds = tuple(map(mul, seconds, parts))
+            ratios = None if ratios is None else list(map(mul, ratios, parts))
         if self._power + (newest - self._origin) * _POWER_A_SECOND > _LARGEST_POWER:
             self._lighten()
-        weights = self._weights(told, newest)
+        weights = self._weights(ended, newest)
         self._unit = max(self._unit, *weights)
-        self._seconds.add_all([seconds for seconds, _, _ in told], weights)
-        sized = [(size, run[0], w) for run, w in zip(told, weights, strict=True) if (size := run[1]) is not None]
-        if sized:
-            self._take_in_sized(sized)
+        self._seconds.add_all(seconds, weights)
+        if ratios is not None and self._first is None and 0.0 not in ratios:
+            # The usual case, once there are many: of those at once a few are enough for the shape of the line.
+            shaping = list(zip(sizes[::_SHAPED_BY], seconds[::_SHAPED_BY], weights[::_SHAPED_BY], strict=True))
+            self._count_sized(shaping, ratios, weights)
+        else:
+            runs = zip(sizes, seconds, weights, strict=True)
+            sized = [(size, took, weight) for size, took, weight in runs if size is not None]
+            if sized:
+                self._take_in_first(sized)
 
-    def _weights(self, told: list[tuple[float, float | None, float]], newest: float) -> list[float]:
+    def _weights(self, ended: Sequence[float], newest: float) -> list[float]:
         """Of runs that ended within an hour one for all: they differ by no more than a hundredth."""
-        self._power += len(told) * _POWER_A_RUN
-        if newest - min([at for _, _, at in told]) > _ALIKE_SECONDS:
-            return [2.0 ** (self._power + (at - self._origin) * _POWER_A_SECOND) for _, _, at in told]
-        return [2.0 ** (self._power + (newest - self._origin) * _POWER_A_SECOND)] * len(told)
+        self._power += len(ended) * _POWER_A_RUN
+        if newest - min(ended) > _ALIKE_SECONDS:
+            return [2.0 ** (self._power + (at - self._origin) * _POWER_A_SECOND) for at in ended]
+        return [2.0 ** (self._power + (newest - self._origin) * _POWER_A_SECOND)] * len(ended)
 
-    def _take_in_sized(self, runs: list[tuple[float, float, float]]) -> None:
-        line = self._line or Line(max(runs[0][1], _LEAST_SECONDS))
+    def _take_in_first(self, runs: list[_Sized]) -> None:
+        line = self._line
+        if line is None:
+            line = self._line = Line(max(runs[0][1], _LEAST_SECONDS))
+            self._doubt = Doubt()  # from now on it is ratios that are compared
         if self._first is not None:
+            by_size = [size for size, _, _ in runs]
+            self._doubt.see(min(by_size), max(by_size))
             self._first += runs
             if len(self._first) >= self._rebuilt_at:
                 self._rebuild(self._first, line)
                 return
-        self._count_sized(runs, line)
-        self._undrawn += len(runs)
+        self._count_sized(
+            runs, line.ratios([run[1] for run in runs], [run[0] for run in runs]), [run[2] for run in runs]
+        )
+
+    def _count_sized(self, shaping: list[_Sized], ratios: Sequence[float], weights: Sequence[float]) -> None:
+        """Count ratios; by what is `shaping` the line is drawn anew now and then."""
+        line = self._line
+        if line is None:
+            return
+        self._ratios.add_all(ratios, weights)
+        self._fit.add_all(shaping, line)
+        by_size = [size for size, _, _ in shaping]
+        self._doubt.see(min(by_size), max(by_size))
+        self._undrawn += len(ratios)
         if self._undrawn >= _DRAWN_EVERY:
             self._undrawn = 0
             self._redraw(line)
 
-    def _count_sized(self, runs: list[tuple[float, float, float]], line: Line) -> None:
-        fixed, each = line.fixed + _LEAST_SECONDS, line.each
-        ratios = [took / (fixed + each * size) for size, took, _ in runs]
-        self._ratios.add_all(ratios, [weight for _, _, weight in runs])
-        # Of many at once a few are enough for the shape of the line.
-        self._fit.add_all(runs if self._first is not None else runs[::_SHAPED_BY], line)
-        self._line = line
-
-    def _rebuild(self, runs: list[tuple[float, float, float]], line: Line) -> None:
+    def _rebuild(self, runs: list[_Sized], old: Line) -> None:
         """Count the first runs again, by a line that is drawn through all of them."""
+        line = old
         for _ in range(_ROUNDS):  # each weighs by per cent more truly than the one before
             self._fit = Fit()
             self._fit.add_all(runs, line)
             line = self._fit.line() or line
-        self._fit, self._ratios = Fit(), Sketch()
-        self._count_sized(runs, line)
+        self._fit, self._ratios, self._line = Fit(), Sketch(), line
+        self._fit.add_all(runs, line)
+        self._ratios.add_all(line.ratios([run[1] for run in runs], [run[0] for run in runs]), [run[2] for run in runs])
+        self._doubt.scale(old.at(self.mean_size) / line.at(self.mean_size))
         self._rebuilt_at *= 2
         if len(runs) >= _FIRST_RUNS:
             self._first = None
@@ -134,6 +171,11 @@ class Evidence:
     def runs(self) -> float:
         """How many there are to rely on: the faded ones count less."""
         return self._seconds.count / self._unit
+
+    @property
+    def doubted(self) -> float | None:
+        """Seconds of the longest run that is not counted in full. None: there is none."""
+        return self._doubt.seconds
 
     @property
     def line(self) -> Line | None:
@@ -166,3 +208,4 @@ class Evidence:
         self._line = new.times(old.at(size) / (new.at(size) * GAMMA**steps))
         if steps:
             self._ratios.shift(steps)
+            self._doubt.scale(GAMMA**steps)

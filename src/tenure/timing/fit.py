@@ -13,6 +13,8 @@ import msgspec
 
 #: Shorter runs count as this: what takes no time has no size.
 _LEAST_SECONDS = 1e-3
+#: However short: what is predicted is divided by.
+_LEAST_PREDICTED = 1e-9
 #: Of the mean size, the spread from which on sizes differ.
 _LEAST_SPREAD = 0.02
 #: Runs, after which a line is drawn through them.
@@ -28,6 +30,15 @@ class Line(msgspec.Struct, frozen=True):
     def at(self, size: float) -> float:
         """Seconds for that size; more than 0."""
         return max(self.fixed + self.each * size, _LEAST_SECONDS)
+
+    def ratios(self, seconds: Sequence[float], sizes: Sequence[float | None]) -> list[float]:
+        """Actual ÷ predicted; 0 of what has no size."""
+        fixed, each = self.fixed + _LEAST_PREDICTED, self.each
+        try:
+            return [took / (fixed + each * size) for took, size in zip(seconds, sizes, strict=True)]  # type: ignore[operator]
+        except TypeError:
+            pairs = zip(seconds, sizes, strict=True)
+            return [0.0 if size is None else took / (fixed + each * size) for took, size in pairs]
 
     def times(self, factor: float) -> "Line":
         """The same shape at another level."""

@@ -11,10 +11,12 @@ Of a task without a size, predicted is a constant. The rules around it:
 - *Ended from outside* (`killed`): it would have taken longer. Over the typical time it counts as twice as long as it
   got; below, it tells nothing. So it can only make a lease longer. Failed runs are not told at all.
 - *Hysteresis.* What differs by less than a tenth changes nothing. A longer lease is taken at once; a shorter one is
-  approached by a tenth a minute, because too short costs a duplicate and too long only a wait after a crash.
+  approached by a tenth a minute, because too short costs a duplicate and too long only a wait after a crash; from more
+  than ten times as long as needed by half a minute, because a wait of hours is no small price.
+- *Once is no rule* (`doubt.py`): a run of hours among runs of seconds is not believed before it happens again.
 
 It is fed and asked on the path of every message: `observe` takes less than a microsecond, and `choose` looks into a
-cache that is made anew when there is new evidence, once in 32 runs or a second.
+cache that is made anew when there is new evidence, once in 64 runs or a second.
 """
 
 import math
@@ -36,6 +38,9 @@ KILLED_FACTOR = 2.0
 #: What a lease may be off before it is changed, and how it falls in a minute.
 HYSTERESIS = 0.1
 FALL_A_MINUTE = 0.9
+#: What is over so many times what is needed falls faster, until it is not.
+FAR = 10.0
+FALL_FROM_FAR = 0.5
 #: However short the work: in less than this, a hiccup of the machine would cost a lease.
 LEAST_SECONDS = 5.0
 #: Of the longest run of all: what takes longer than this hangs.
@@ -109,8 +114,8 @@ class Learned:
     """How long one task takes."""
 
     __slots__ = (
-        "_bounds", "_caution", "_default", "_edition", "_evidence", "_looked_at", "_prior", "_q50", "_q99", "_runs",
-        "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
+        "_bounds", "_caution", "_default", "_edition", "_evidence", "_is_halved", "_looked_at", "_prior", "_q50",
+        "_q99", "_runs", "_seen", "_sized_q50", "_sized_q99", "_standing", "_stood", "_stood_at",
     )  # fmt: skip
 
     def __init__(self, *, prior: Prior = NO_PRIOR, bounds: Bounds | None = None, default: float = 30.0) -> None:
@@ -124,6 +129,7 @@ class Learned:
         self._looked_at = -math.inf
         self._runs = 0.0
         self._caution = FIRST_CAUTION
+        self._is_halved = False
         self._q50: float | None = None
         self._q99: float | None = None
         self._sized_q50: float | None = None
@@ -171,6 +177,10 @@ class Learned:
         """What a run of that size usually takes: half of them take longer. None: nobody can say."""
         self._refresh()
         line = self._evidence.line
+        if not self._is_halved:  # asked for less often than the lease
+            self._is_halved = True
+            self._q50 = self._evidence.quantile(0.5)
+            self._sized_q50 = None if line is None else self._evidence.ratio(0.5)
         if size is not None and line is not None and self._sized_q50 is not None:
             return line.at(size) * self._sized_q50
         if self._q50 is not None:
@@ -203,7 +213,7 @@ class Learned:
 
     def hold(self) -> Choice | None:
         """A `max_hold` that no run so far would have met. None: there are too few runs to say."""
-        runs, longest = self.runs, self._evidence.quantile(1.0)
+        runs, longest = self.runs, self._evidence.longest
         if longest is None or runs < ENOUGH_RUNS:
             return None
         seconds = float(math.ceil(longest * HOLD_FACTOR))
@@ -227,10 +237,10 @@ class Learned:
         self._seen = evidence.count
         self._runs = evidence.runs
         self._caution = 1.0 + (FIRST_CAUTION - 1.0) * max(0.0, 1.0 - self._runs / ENOUGH_RUNS)
-        self._q50, self._q99 = evidence.quantile(0.5), evidence.quantile(QUANTILE)
+        self._q99, self._is_halved = evidence.quantile(QUANTILE), False
         mean = 0.0
         if evidence.line is not None:
-            self._sized_q50, self._sized_q99 = evidence.ratio(0.5), evidence.ratio(QUANTILE)
+            self._sized_q99 = evidence.ratio(QUANTILE)
             mean = self._slow(evidence.mean_size) or 0.0
         made_of = ((self._q99 or 0.0) * self._caution, mean * self._caution)
         if not _is_near(made_of, self._stood) or evidence.at - self._stood_at >= _EDITION_SECONDS:
@@ -244,7 +254,7 @@ class Learned:
         if before is not None and wanted < min(most, before.level * (1.0 + HYSTERESIS)):
             level = before.level
             if wanted < before.level * (1.0 - HYSTERESIS):
-                level = max(wanted, level * FALL_A_MINUTE ** (max(0.0, at - before.at) / 60.0))
+                level = _fallen(level, wanted, max(0.0, at - before.at) / 60.0)
         if before is None and len(self._standing) >= _MOST_SIZES:
             self._standing.clear()  # rare: every size is looked at anew
         seconds = self._bounds.within(float(math.ceil(level - _DUST)))
@@ -261,10 +271,13 @@ class Learned:
             return self._unmeasured(estimate)
         caution, runs = self._caution, max(1, round(self._runs))
         doubt = (caution - 1.0) / (FIRST_CAUTION - 1.0)
+        # Among many runs a strange one decides nothing, and need not be told.
+        doubted = self._evidence.doubted if doubt > 0.0 else None
         if estimate is None or estimate.seconds <= slow or doubt <= 0.0:
-            return slow * caution * MARGIN, Why(MARGIN, slow, runs, caution=caution)
+            return slow * caution * MARGIN, Why(MARGIN, slow, runs, caution=caution, doubted=doubted)
         blended = slow + doubt * (estimate.seconds - slow)
-        return blended * caution * MARGIN, Why(MARGIN, slow, runs, estimate.seconds, estimate.source, caution)
+        why = Why(MARGIN, slow, runs, estimate.seconds, estimate.source, caution, doubted=doubted)
+        return blended * caution * MARGIN, why
 
     def _slow(self, size: float | None) -> float | None:
         """What 99 of 100 runs of that size stay within."""
@@ -278,6 +291,14 @@ class Learned:
             return self._default * FIRST_CAUTION, Why(1.0, default=self._default, caution=FIRST_CAUTION)
         wanted = estimate.seconds * FIRST_CAUTION * MARGIN
         return wanted, Why(MARGIN, None, 0, estimate.seconds, estimate.source, FIRST_CAUTION)
+
+
+def _fallen(level: float, wanted: float, minutes: float) -> float:
+    """A lease of `level` seconds after so many minutes in which `wanted` would have been enough."""
+    far = FAR * wanted
+    if level > far:
+        return max(far, level * math.pow(FALL_FROM_FAR, minutes))
+    return max(wanted, level * math.pow(FALL_A_MINUTE, minutes))
 
 
 def _is_near(one: tuple[float, float], other: tuple[float, float]) -> bool:

@@ -6,6 +6,7 @@ their buckets. A value may count more or less than once: that is how old ones fa
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -36,7 +37,7 @@ class Sketch:
         #: The sum of all weights; without weights, the number of values.
         self.count = 0.0
         self._zeros = 0.0
-        self._buckets: dict[int, float] = {}
+        self._buckets: defaultdict[int, float] = defaultdict(float)
         #: The buckets in order, while none was added.
         self._order: list[int] | None = None
 
@@ -48,10 +49,9 @@ class Sketch:
             return
         key = _ceil(_log(value) * _BUCKETS_A_LOG)
         buckets = self._buckets
-        if key in buckets:
-            buckets[key] += weight
-        else:
-            buckets[key] = weight
+        before = len(buckets)
+        buckets[key] += weight
+        if len(buckets) != before:
             self._order = None
             if len(buckets) > MOST_BUCKETS:
                 self._collapse()
@@ -59,25 +59,25 @@ class Sketch:
     def add_all(self, values: Sequence[float], weights: Sequence[float]) -> None:
         """Count many at once, which takes half the time."""
         self.count += sum(weights)
-        buckets, log, a_log = self._buckets, _log, _BUCKETS_A_LOG
-        for value, weight in zip(values, weights, strict=True):
-            if value < _LEAST:
-                self._zeros += weight
-                continue
-            key = _ceil(log(value) * a_log)
-            try:
-                buckets[key] += weight
-            except KeyError:
-                buckets[key] = weight
-                self._order = None
-        if len(buckets) > MOST_BUCKETS:
-            self._collapse()
+        if min(values) < _LEAST:
+            self._zeros += sum([weight for value, weight in zip(values, weights, strict=True) if value < _LEAST])
+            weights = [weight for value, weight in zip(values, weights, strict=True) if value >= _LEAST]
+            values = [value for value in values if value >= _LEAST]
+        log, ceil, a_log = _log, _ceil, _BUCKETS_A_LOG
+        buckets = self._buckets
+        before = len(buckets)
+        for key, weight in zip([ceil(log(value) * a_log) for value in values], weights, strict=True):
+            buckets[key] += weight
+        if len(buckets) != before:
+            self._order = None
+            if len(buckets) > MOST_BUCKETS:
+                self._collapse()
 
     def merge(self, other: "Sketch") -> None:
         """Count everything that the other one counted."""
         buckets = self._buckets
         for key, weight in other._buckets.items():  # noqa: SLF001 - of its own class
-            buckets[key] = buckets.get(key, 0.0) + weight
+            buckets[key] += weight
         self._zeros += other._zeros  # noqa: SLF001
         self.count += other.count
         self._order = None
@@ -102,13 +102,13 @@ class Sketch:
 
     def fade(self, factor: float) -> None:
         """Let everything counted so far count `factor` times as much."""
-        self._buckets = {key: weight * factor for key, weight in self._buckets.items()}
+        self._buckets = defaultdict(float, {key: weight * factor for key, weight in self._buckets.items()})
         self._zeros *= factor
         self.count *= factor
 
     def shift(self, steps: int) -> None:
         """Multiply every value by `GAMMA ** steps`: no error is added."""
-        self._buckets = {key + steps: weight for key, weight in self._buckets.items()}
+        self._buckets = defaultdict(float, {key + steps: weight for key, weight in self._buckets.items()})
         self._order = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Sketch:
         """What `to_dict` wrote."""
         sketch = cls()
         sketch._zeros = float(data["zeros"])
-        sketch._buckets = {int(key): float(weight) for key, weight in data["buckets"].items()}
+        sketch._buckets.update({int(key): float(weight) for key, weight in data["buckets"].items()})
         sketch.count = sketch._zeros + sum(sketch._buckets.values())
         return sketch
 

@@ -10,6 +10,8 @@ import msgspec
 
 #: Seconds, from which on parts of them are not told.
 _WHOLE_FROM = 10.0
+_BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"))
+_DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 class Why(msgspec.Struct, frozen=True, gc=False):
@@ -28,12 +30,16 @@ class Why(msgspec.Struct, frozen=True, gc=False):
     default: float | None = None
     #: What the evidence would have it be, where the lease follows slowly or not at all.
     wanted: float | None = None
+    #: A run that took far longer than all others, and is not counted in full before it happens again.
+    doubted: float | None = None
 
     def sentence(self, seconds: float, size: float | None = None) -> str:
         """In words."""
         text = self._evidence()
         if size is not None:
             text += f", size {amount(size)}"
+        if self.doubted is not None:
+            text += f", one of {duration(self.doubted)} not counted in full until it happens again"
         made = self._made()
         if self.wanted is not None and seconds != math.ceil(self.wanted):
             text += f"; that is {duration(math.ceil(self.wanted))}, and it "
@@ -70,8 +76,14 @@ def duration(seconds: float) -> str:
 
 
 def amount(size: float) -> str:
-    """For people: `2.1 GB`; below a thousand as it is."""
-    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+    """For people: `2.1 GB`; below a thousand as it is.
+
+    What is a round number of MiB or GiB was written as one, and is told as one: `2 GiB` rather than `2.15 GB`.
+    """
+    for unit, name in _BINARY:
+        if size >= unit and size / unit == float(f"{size / unit:.3g}"):
+            return f"{size / unit:.3g} {name}"
+    for unit, name in _DECIMAL:
         if size >= unit:
             return f"{size / unit:.3g} {name}"
     return f"{size:g}"

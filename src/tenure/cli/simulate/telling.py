@@ -13,14 +13,14 @@ from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Measures, Result
 from tenure.simulation.scenario import Scenario
+from tenure.timing.why import amount
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_KIB = 1024
 #: Between two columns.
 _GAP = 2
-_SIZE_FIGURES = ("runs", "twice", "at once", "given up", "recovery", "in vain", "beats")
+_SIZE_FIGURES = ("runs", "twice", "at once", "dead", "recovery", "in vain", "beats")
 #: From this width on they stand in one line.
 _WIDE = 80
 
@@ -104,7 +104,7 @@ def sizes(results: Sequence[Result], width: int) -> "Table":
             if size in result.by_size:
                 found = _figures(result.by_size[size])
                 cells = found if width >= _WIDE else _paired(found)
-                rows.add_row("" if place else bytes_told(size), result.policy, *cells)
+                rows.add_row("" if place else amount(size), result.policy, *cells)
     rows.columns[1].no_wrap = False  # a policy and its rule stand in two lines, and no figure is cut
     for column in (rows.columns[0], *rows.columns[2:]):
         column.min_width = max(len(line) for cell in (column.header, *column.cells) for line in str(cell).split("\n"))
@@ -127,15 +127,6 @@ def _figures(found: Measures) -> list[str]:
         share(found.wasted_share),
         f"{found.beats / found.messages:.1f}",
     ]
-
-
-def bytes_told(size: float) -> str:
-    """A size in the unit that fits: Ki, Mi and Gi are 1024 each of the one before."""
-    for unit in ("B", "Ki", "Mi"):
-        if size < 1000:  # noqa: PLR2004 - three digits
-            return f"{size:.3g} {unit}"
-        size /= _KIB
-    return f"{size:.3g} Gi"
 
 
 #: Of these only the number is told.

@@ -10,7 +10,7 @@ from tenure.cli.target import json_option
 from tenure.timing.margin import utilization
 from tenure.timing.profile import PROFILES, SIZE_TABLES
 from tenure.timing.usage import usage_of
-from tenure.timing.why import duration
+from tenure.timing.why import amount, duration
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -99,12 +99,7 @@ def _sizes(sizes: list[BelievedSize]) -> "Table":
     shown = plain_table("by size", "size", *_SIZES, right=("size", *_SIZES))
     for one in sizes:
         shown.add_row(
-            one.table, _binary(one.size_bytes), duration(one.seconds), duration(one.lease_seconds), f"{one.use:.0%}",
+            one.table, amount(one.size_bytes), duration(one.seconds), duration(one.lease_seconds), f"{one.use:.0%}",
             duration(one.safety_margin_seconds),
         )  # fmt: skip
     return shown
-
-
-def _binary(size: float) -> str:
-    """The tables count in powers of two."""
-    return f"{size / (1 << 30):g} GiB" if size >= 1 << 30 else f"{size / (1 << 20):g} MiB"

@@ -1,9 +1,10 @@
 """`durability=replicated`: an answer means that a replica has it, on one server and in a cluster."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
@@ -12,9 +13,13 @@ from tests.adapters.redis.acting import KEYS, at_last, message, opened, request
 from tests.servers import Kind, RedisServer, installed, start_cluster, start_redis
 from tests.servers.server import start_somewhere, until
 
+from tenure.adapters import redis
+from tenure.adapters.redis.table import RedisTable
+from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, Outcome
+from tenure.table import Place, Write
 
 pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
@@ -129,6 +134,51 @@ async def test_a_settle_is_repeated_until_a_replica_has_it(pair: Pair) -> None:
         pair.replica.resume()
         await at_last(lambda: broker.ack([Ack(lease, b"1")]))
         assert (await state.records.get(sent.id)).state is MessageState.COMPLETED
+
+
+async def test_state_that_is_kept_here_for_another_broker_is_confirmed_too(pair: Pair) -> None:
+    async with _table(pair.url + _PATIENT) as table:
+        assert await table.write([Write(_PLACE, "claimed", None)]) == [True]
+        assert _told(pair.replica) == "claimed"  # the replica's own word, at once
+
+
+async def test_nobody_is_told_that_it_stands_before_a_replica_has_it(pair: Pair) -> None:
+    async with _table(pair.url + _IMPATIENT) as table:
+        await at_last(lambda: table.write([Write(_PLACE, "claimed", None)]))
+        pair.replica.freeze()
+        for act in (
+            lambda: table.write([Write(_PLACE, "done", "claimed")]),
+            lambda: table.get([_PLACE]),  # as whoever got no answer does, to see whether it stands
+            lambda: table.page(_PLACE.part),
+        ):
+            with pytest.raises(BrokerUnavailable) as caught:
+                await act()
+            assert caught.value.code == "not_replicated"
+            assert caught.value.outcome_unknown
+        pair.replica.resume()
+        (row,) = await at_last(lambda: table.get([_PLACE]))
+        assert row is not None
+        assert row.text == "done" == _told(pair.replica)
+
+
+_PLACE = Place("p", "one")
+
+
+@contextlib.asynccontextmanager
+async def _table(url: str) -> AsyncIterator[RedisTable]:
+    table = RedisTable(redis.read_options(url, urlsplit(url)), SYSTEM_CLOCK)
+    await table.open()
+    try:
+        yield table
+    finally:
+        await table.close()
+
+
+def _told(server: RedisServer) -> object:
+    client: Any = Redis(port=server.port, single_connection_client=True, decode_responses=True)
+    with client:
+        (name,) = client.keys("*t:p")
+        return client.hget(name, _PLACE.sort)
 
 
 async def test_without_it_nobody_waits_for_a_replica(pair: Pair) -> None:

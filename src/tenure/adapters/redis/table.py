@@ -6,10 +6,15 @@ set beside it. All of it lies in one slot, so that several rows can be changed i
 
 However many rows are looked up or changed, it is a handful of commands: of `lua/table.lua` one run for some hundred
 writes, which reads a part at once and writes it at once.
+
+With `durability=replicated` a write is answered when a replica has it. If none has it in time, nobody is told that it
+stands: also whoever looks for it is refused until a replica has all that was written here.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from tenure.adapters.redis.faults import NotReplicated
 from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.script import PAGE, TABLE
@@ -35,6 +40,8 @@ class RedisTable:
         self._clock = clock
         #: The server's time is our monotonic one plus this.
         self._offset = 0.0
+        #: Something was written here that no replica has confirmed.
+        self._is_ahead = False
 
     async def open(self) -> None:
         await self._store.open()
@@ -47,6 +54,7 @@ class RedisTable:
         return self._clock.monotonic() + self._offset
 
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
+        await self._be_followed()
         by_part: dict[str, list[str]] = {}
         for place in places:
             by_part.setdefault(place.part, []).append(place.sort)
@@ -65,10 +73,11 @@ class RedisTable:
         """Carry out each group as a whole, or not at all."""
         if not groups:
             return []
-        answers = await self._store.run_all([self._call(some) for some in _runs(groups)], writes=False)
+        answers = await self._keep([self._call(some) for some in _runs(groups)])
         return [done == 1 for some in answers for done in some]
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
+        await self._be_followed()
         low, high = ("-", f"({after}" if after else "+") if backwards else (f"({after}" if after else "-", "+")
         words = ("1", high, low, limit) if backwards else ("0", low, high, limit)
         call = Call(PAGE, [self._hash(part), self._order(part)], words)
@@ -79,6 +88,20 @@ class RedisTable:
             if text is not None
         ]
 
+    async def _keep(self, calls: list[Call]) -> list[Any]:
+        try:
+            answers = await self._store.run_all(calls, writes=False, keeps=True)
+        except NotReplicated:
+            self._is_ahead = True
+            raise
+        self._is_ahead = False  # replicas follow in order: who has this has what was before it
+        return answers
+
+    async def _be_followed(self) -> None:
+        """Writing nothing asks for the confirmation again."""
+        if self._is_ahead:
+            await self._keep([self._call(())])
+
     def _call(self, groups: Sequence[Group]) -> Call:
         numbers: dict[str, int] = {}
         words: list[object] = []
@@ -88,7 +111,7 @@ class RedisTable:
                 words.append(numbers.setdefault(one.place.part, len(numbers) + 1))
                 words += self._words(one)
         keys = [name for part in numbers for name in (self._hash(part), self._order(part))]
-        return Call(TABLE, keys, words)
+        return Call(TABLE, [self._store.names.common, *keys], words)
 
     def _words(self, one: Write) -> tuple[object, ...]:
         mode = "any" if one.text is None and one.expected is None else "new" if one.expected is None else "old"

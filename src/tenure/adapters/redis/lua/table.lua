@@ -1,7 +1,7 @@
 -- Rows of a table (`table.py`), changed only by whoever knows what they say. Groups of writes: each as a whole, or not at
 -- all, and in this order.
 --
--- KEYS: of each part its hash and its sorted set, which lie in one slot.
+-- KEYS: the table's own name; then of each part its hash and its sorted set, which all lie in one slot.
 -- ARGV: for each group how many writes it has; then for each of them the number of its part, its sort, the mode (new: it
 -- must not be there; old: it must say what comes next; any), what it must say, the new text (empty: it goes), when its
 -- part may be forgotten (empty: never; keep: as was said before), and whether its part is read in order.
@@ -9,7 +9,7 @@
 --
 -- What is there is read with one command a part, and written with one: the most of what a write costs is the command.
 local call, PIECE, FIELDS = redis.call, 1000, 7
-local parts = #KEYS / 2
+local parts = (#KEYS - 1) / 2
 
 local function in_pieces(values, act)
   for from = 1, #values, PIECE do act(unpack(values, from, math.min(from + PIECE - 1, #values))) end
@@ -41,7 +41,7 @@ for part = 1, parts do
   was[part] = {}
   local place = 0
   in_pieces(asked[part], function(...)
-    for _, text in ipairs(call('HMGET', KEYS[2 * part - 1], ...)) do
+    for _, text in ipairs(call('HMGET', KEYS[2 * part], ...)) do
       place = place + 1
       local sort = asked[part][place]
       known[part][sort], was[part][sort] = text, text
@@ -71,7 +71,7 @@ end)
 
 -- What is added first: a script that fails in the middle is not undone.
 for part = 1, parts do
-  local hash, order, texts, fresh = KEYS[2 * part - 1], KEYS[2 * part], {}, {}
+  local hash, order, texts, fresh = KEYS[2 * part], KEYS[2 * part + 1], {}, {}
   for sort in pairs(changed[part]) do
     local text = known[part][sort]
     if text then
@@ -94,8 +94,8 @@ for part = 1, parts do
     if was[part][sort] and not known[part][sort] then table.insert(gone, sort) end
   end
   in_pieces(gone, function(...)
-    call('HDEL', KEYS[2 * part - 1], ...)
-    if ordered[part] then call('ZREM', KEYS[2 * part], ...) end
+    call('HDEL', KEYS[2 * part], ...)
+    if ordered[part] then call('ZREM', KEYS[2 * part + 1], ...) end
   end)
 end
 return answers

@@ -125,14 +125,15 @@ async def test_many_rows_take_a_redis_few_commands(kind: str, tmp_path: Path) ->
     assert taken <= 25  # for 500 rows
 
 
+@pytest.mark.parametrize("part", ["m#one", "k#key", "u#word", "banned#one/1"])
 @pytest.mark.parametrize("kind", REDIS)
 async def test_a_part_of_one_row_may_be_forgotten_and_lives_on_when_that_is_taken_back(
-    kind: str, tmp_path: Path
+    kind: str, part: str, tmp_path: Path
 ) -> None:
     client: Any = Redis(port=_server(kind).port)
     async with _opened(kind, tmp_path) as table:
-        soon, place = SystemClock().wall() + 500.0, Place("m#one", "a")
-        key = f"{table._store.names.common}t:m#one"  # type: ignore[attr-defined]
+        soon, place = SystemClock().wall() + 500.0, Place(part, "a")
+        key = f"{table._store.names.common}t:{part}"  # type: ignore[attr-defined]
         await table.commit([[Write(place, "one", None, soon)]])
         assert 0 < client.ttl(key) <= 500
         await table.commit([[Write(place, "two", "one", -1.0)]])

@@ -46,7 +46,7 @@ def dynamo() -> DynamoHarness:
 
 
 def _asks_who_is_banned(call: Call) -> bool:
-    return asks("BatchGetItem")(call) and b'"banned"' in call.body
+    return asks("BatchGetItem")(call) and b'"banned#' in call.body
 
 
 @pytest.mark.parametrize("matches", [_asks_who_is_banned, asks("ChangeMessageVisibilityBatch")], ids=["banned", "hide"])

@@ -6,9 +6,9 @@ recognised. A write that got no answer is looked for at once: if the row says wh
 
 Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one lease call lent
        m#<id> b… a…  a dead letter's body       holders <owner>      who has rows of that kind
-       m#<id> x…     checkpoint, large result   roster, banned <owner>  presence, and whose is over
-       k#<scope> k   the claim of a key, and x… dead#<queue> …       dead letters in the order of their end
-       u#<word> u    messages to be unique
+       m#<id> x…     checkpoint, large result   roster <owner>       presence
+       k#<scope> k   the claim of a key, and x… banned#<owner> b     whose presence is over
+       u#<word> u    messages to be unique      dead#<queue> …       dead letters in the order of their end
        board …, turn …, tick …, sweep           j …, s#…             events and samples (`pages.py`)
 
 Used by everything above the table.

@@ -210,4 +210,4 @@ def _place(owner: str) -> Place:
 
 
 def _place_of_banned(owner: str) -> Place:
-    return Place("banned", owner)
+    return Place(f"banned#{owner}", "b")

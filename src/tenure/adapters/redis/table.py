@@ -23,7 +23,7 @@ from tenure.clock import Clock
 from tenure.table import KEEP, Place, Row, Write
 
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
-_ALONE = ("m#", "k#")
+_ALONE = ("m#", "k#", "u#", "banned#")
 #: So many writes, and characters of them, in one run of the script: a server does nothing else meanwhile.
 _MOST_WRITES = 200
 _MOST_TEXT = 1_000_000

@@ -107,6 +107,7 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
 
 def test_of_nothing_there_is_no_quantile_and_of_nothings_it_is_zero() -> None:
     sketch = Sketch()
+    sketch.add_all([], [])
     assert sketch.quantile(0.99) is None
     sketch.add(0.0)
     sketch.add(0.0)

@@ -58,6 +58,8 @@ class Sketch:
 
     def add_all(self, values: Sequence[float], weights: Sequence[float]) -> None:
         """Count many at once, which takes half the time."""
+        if not values:
+            return
         self.count += sum(weights)
         if min(values) < _LEAST:
             self._zeros += sum([weight for value, weight in zip(values, weights, strict=True) if value < _LEAST])

@@ -235,10 +235,10 @@ def test_explain_shows_policy_samples_and_every_step(tenure: Run) -> None:
     _took(*[4.5] * 150, *[41.0] * 5)
     shown = tenure("timing", "explain", "jobs:app", "resize").stdout
     assert shown.startswith("resize on default-tasks\nPolicy: the lease is 30 s, and the heartbeat renews it")
-    assert "Samples: 155 runs over 0.0 s (155 on x 2); none with a size; there is no profile of it." in shown
+    assert "Samples: 155 runs over 0.0 s (155 on x with 2 cores); none with a size; there is no profile of it." in shown
     for words in ("half of them 4.5 s or less", "predicted", "spread", "q99", "caution", "× 1.75",
                   "the first beat is due after 10 s, and 99 of 100 runs need 4 at most",
-                  "A lease without a heartbeat on x 2:", "72 s: q99 41 s of 1"):  # fmt: skip
+                  "A lease without a heartbeat on x with 2 cores:", "72 s: q99 41 s of 1"):  # fmt: skip
         assert words in shown, words
     (found,) = answer(tenure("timing", "explain", "jobs:app", "resize", "--json"))["explained"]
     assert (found["task"], found["queue"], found["hardware"]) == ("resize", QUEUE, {"x 2": 155})
@@ -262,9 +262,9 @@ def test_explain_tells_each_kind_of_machine_apart(tenure: Run) -> None:
     _took(*[2.0] * 120, hardware="new 8")
     _took(*[20.0] * 120, hardware="old 2")
     shown = tenure("timing", "explain", "jobs:app", "resize").stdout
-    assert "(120 on new 8, 120 on old 2)" in shown
-    assert "A lease without a heartbeat on new 8:" in shown
-    assert "A lease without a heartbeat on old 2:" in shown
+    assert "(120 on new with 8 cores, 120 on old with 2 cores)" in shown
+    assert "A lease without a heartbeat on new with 8 cores:" in shown
+    assert "A lease without a heartbeat on old with 2 cores:" in shown
 
 
 def test_explain_predicts_a_size(tenure: Run) -> None:

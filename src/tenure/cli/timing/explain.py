@@ -141,13 +141,21 @@ def tell(out: "Console", one: Explained) -> None:
     for sentence in sentences(one):
         say(sentence)
     for forecast in one.forecasts:
-        kind = f" on {forecast.hardware}" if forecast.hardware else ""
+        kind = f" on {_machine(forecast.hardware)}" if forecast.hardware else ""
         sized = "" if one.size is None else f", size {amount(one.size)}"
         say(f"\nA lease without a heartbeat{kind}{sized}:")
         out.print(_steps(forecast.steps))
         say(f"  {forecast.why}")
         if forecast.hold_why is not None:
             say(f"  max_hold {forecast.hold_why}")
+
+
+def _machine(kind: str) -> str:
+    """A kind of machine as people say it: `x86_64 2` is one with two cores."""
+    name, _, cores = kind.rpartition(" ")
+    if not cores.isdigit():
+        return kind or "an unknown kind of machine"
+    return f"{name} with {plural(int(cores), 'core')}"
 
 
 def sentences(one: Explained) -> list[str]:
@@ -174,7 +182,7 @@ def _samples(one: Explained) -> list[str]:
         return [f"Samples: none; no run of it was measured here, and {profile}."]
     killed = f", {took.killed:,} of them ended from outside" if took.killed else ""
     span = "" if one.first_at is None or one.last_at is None else f" over {spoken(one.last_at - one.first_at)}"
-    kinds = ", ".join(f"{number:,} on {kind or 'an unknown kind'}" for kind, number in one.hardware.items())
+    kinds = ", ".join(f"{number:,} on {_machine(kind)}" for kind, number in one.hardware.items())
     sized = "none with a size" if not one.sized else f"{one.sized:,} with a size"
     quantiles = f"half of them {exact(took.q50)} or less, 95 of 100 {exact(took.q95)}, 99 of 100 {exact(took.q99)}"
     return [

@@ -97,15 +97,14 @@ def _lease(figures: Figures) -> Iterator[Finding]:
 
 
 def _raise(figures: Figures, standing: Standing, durations: Durations | None) -> str:
-    """What to do about a lease that is too short: half as much again, or what the formula makes of q99."""
+    """What to do about a lease that is too short: half as much again, or more where more was learned."""
     if standing.is_learned:
         return "Switch the heartbeat on, or tell the task's size=: the lease is learned, and follows by itself."
     if durations is None:
         return "Raise the lease, or switch the heartbeat on."
-    longer = _LONGER * standing.lease_seconds
+    longer, learned = _LONGER * standing.lease_seconds, figures.advised_lease_seconds
     enough = longer if durations.q99 < USE_HIGH * longer else _formula(figures, durations)
-    if durations.killed:  # q99 is only what they got before they were ended; what was learned allows for that
-        enough = max(enough, figures.advised_lease_seconds or 0.0)
+    enough = max(enough, learned or 0.0)  # never less than what stands in the table beside it
     advised = min(enough, standing.ceiling_seconds)
     if advised > standing.lease_seconds:
         return f"Raise the lease to {duration(advised)}, or switch the heartbeat on."

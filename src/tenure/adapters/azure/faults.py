@@ -14,7 +14,6 @@ from tenure.errors import (
     BrokerError,
     BrokerUnavailable,
     ConfigurationError,
-    OwnerRetired,
     StoreMissing,
     TenureError,
 )
@@ -107,14 +106,6 @@ def no_credentials(place: str, error: BaseException, doubt: str = "") -> LoginRe
 def closed(place: str) -> BrokerUnavailable:
     """The store was closed, or never opened."""
     return BrokerUnavailable(f"{place} is not open; nothing was written. Open it before using it")
-
-
-def retired(owner: str) -> OwnerRetired:
-    """It was declared dead, and whatever it still says comes too late."""
-    return OwnerRetired(
-        f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
-        "It must join again under a new nonce"
-    )
 
 
 def is_an_answer(error: BaseException) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.azure import faults
 from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.rows import Change, Group, Row
@@ -33,6 +32,7 @@ from tenure.adapters.azure.unclaiming import finish_cancel
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing
+from tenure.owner import retired
 
 _TRIES = 8
 
@@ -60,7 +60,7 @@ class AzureLedger:
         banned = await asyncio.gather(*(is_banned(store, owner) for owner in owners))
         for owner, is_out in zip(owners, banned, strict=True):
             if is_out:
-                raise faults.retired(owner)
+                raise retired(owner)
         asked = [self._ask(request, None) for request in batch]
         told = await self._commit(batch, asked)
         answers: list[ClaimAnswer] = []

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.azure import faults, ghosts, posting, wire
+from tenure.adapters.azure import ghosts, posting, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.roster import is_banned
@@ -25,6 +25,7 @@ from tenure.adapters.azure.where import EQ
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
+from tenure.owner import retired
 
 #: A timer may fire a hair before its time.
 EARLY = 1e-3
@@ -109,7 +110,7 @@ class Lending:
         self._asked = now
         if await is_banned(self._store, owner):
             await self._take_back([kept for kept, _ in lent])
-            raise faults.retired(owner)
+            raise retired(owner)
 
     async def _returned(
         self, queue: str, want: int, request: LeaseRequest, seconds: float, fence: int

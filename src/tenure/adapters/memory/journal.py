@@ -1,8 +1,10 @@
 """The journal port on the store: events in one order, until they are pruned; and samples of how long runs took."""
 
+import math
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 
 from tenure.adapters.memory.store import Store
@@ -27,6 +29,7 @@ class MemoryJournal:
             for event in events:
                 self._store.last_event += 1
                 self._store.events.append(StoredEvent(self._store.last_event, event))
+                self._store.oldest_event = min(self._store.oldest_event, event.at)
             if len(self._store.events) > 2 * _MOST:
                 del self._store.events[:-_MOST]
 
@@ -54,10 +57,13 @@ class MemoryJournal:
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; how many. Old by what each event says of itself."""
         async with self._store.step():
-            oldest = self._store.clock.wall() - older_than_seconds
-            before = len(self._store.events)
-            self._store.events = [stored for stored in self._store.events if stored.event.at >= oldest]
-            return before - len(self._store.events)
+            store, oldest = self._store, self._store.clock.wall() - older_than_seconds
+            if store.oldest_event >= oldest:  # every worker asks again and again: mostly nothing is old enough
+                return 0
+            before = len(store.events)
+            store.events = [stored for stored in store.events if stored.event.at >= oldest]
+            store.oldest_event = min((stored.event.at for stored in store.events), default=math.inf)
+            return before - len(store.events)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep the newest ones of each queue and task."""
@@ -70,8 +76,9 @@ class MemoryJournal:
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
         """The next samples of a task after place `after`."""
         async with self._store.step():
-            kept = self._store.samples.get((queue, task), ())
-            return list(islice((stored for stored in kept if stored.seq > after), limit))
+            kept = self._store.samples.get((queue, task), deque())
+            newer = list(takewhile(lambda stored: stored.seq > after, reversed(kept)))  # mostly a few of a thousand
+            return newer[::-1][:limit]
 
 
 def _is_about(event: Event, message_id: str) -> bool:

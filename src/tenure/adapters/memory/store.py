@@ -89,6 +89,8 @@ class Store:
         self.uniques: defaultdict[Unique, dict[str, Entry]] = defaultdict(dict)
         self.members = Members()
         self.events: list[StoredEvent] = []
+        #: No event that is kept is older.
+        self.oldest_event = math.inf
         self.last_event = 0
         self.pauses: dict[str, Pause] = {}
         self.ticks: dict[str, Tick] = {}

@@ -151,6 +151,9 @@ class Journal:
         assert await journal.prune(HOUR / 2) == 2
         assert [one.event.message_id for one in await journal.read()] == ["new"]
         assert await journal.prune(HOUR / 2) == 0
+        await harness.advance(HOUR, sweeping=False)
+        assert await journal.prune(HOUR / 2) == 1, "it has become old meanwhile"
+        assert await journal.read() == []
 
     async def test_places_are_never_given_twice(self, harness: Harness) -> None:
         journal = harness.state.journal

@@ -70,3 +70,4 @@ def stage(tmp_path: Path, ground: Ground) -> Iterator[Stage]:
         yield stage
     finally:
         stage.close()
+    stage.check_durations()

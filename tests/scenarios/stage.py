@@ -7,6 +7,7 @@ before the first worker starts.
 """
 
 import asyncio
+import math
 import os
 import time
 from collections import Counter
@@ -14,6 +15,8 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.standstill import check_duration
 
 from tenure import Tenure
 from tenure.clock import SYSTEM_CLOCK
@@ -28,7 +31,7 @@ from .grounds import FIGURES, Ground, SQLiteGround
 from .process import Process
 from .tasks import register
 from .traces import Run, Traces
-from .verdict import BrokenPromise, Verdict, judge
+from .verdict import Verdict, judge
 
 T = TypeVar("T")
 
@@ -54,6 +57,7 @@ class Stage:
         self._app: Tenure | None = None
         self._closed = False
         self._slowest_return = 0.0
+        self._durations: list[tuple[str, float, float]] = []
         self._last_words: tuple[Verdict, set[str]] | None = None
 
     # -- setting up --------------------------------------------------------------------------------
@@ -240,20 +244,24 @@ class Stage:
         verdict = judge(self.records(), self.traces, self.processes, self.events())
         wrong = verdict.complaints(dead=set(dead), unfinished=set(unfinished), may_overlap=set(may_overlap))
         self._last_words = (verdict, set(may_overlap))
-        if verdict.never_excused:
-            raise BrokenPromise("\n".join(wrong))
         assert not wrong, "\n".join(wrong)
         return verdict
 
-    def measured(self, what: str, seconds: float) -> float:
-        """Say how long something took; shown by `pytest -rP`."""
+    def measured(self, what: str, seconds: float, at_most: float = math.inf) -> float:
+        """Say how long something took (`pytest -rP` shows it). Over the bound, the test fails after all else is judged."""
         print(f"measured: {what}: {seconds:.2f} s")  # noqa: T201 - for people who ask for it
+        self._durations.append((what, seconds, at_most))
         return seconds
 
-    def measured_return(self, what: str, seconds: float) -> float:
+    def measured_return(self, what: str, seconds: float, at_most: float = math.inf) -> float:
         """The same, for how long it took until what a dead worker held could be leased again."""
         self._slowest_return = max(self._slowest_return, seconds)
-        return self.measured(f"from kill -9 until its messages are free, {what}", seconds)
+        return self.measured(f"from kill -9 until its messages are free, {what}", seconds, at_most)
+
+    def check_durations(self) -> None:
+        """Raise `TookTooLong` for a duration over its bound. Last of all: it must not hide another failure."""
+        for what, seconds, at_most in self._durations:
+            check_duration(what, seconds, at_most)
 
     def figures(self) -> Figures:
         """What a soak wants to know."""

@@ -22,12 +22,6 @@ _FINISHED = (MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED)
 _NEVER_SAID = ("never retrieved", "RuntimeError", "Fatal Python error", "error[internal]")
 
 
-class BrokenPromise(AssertionError):
-    """Something that must not happen on any machine, however slow (`tests/standstill.py`)."""
-
-    whatever_the_clock_says = True
-
-
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What happened on the stage, by message id."""
 
@@ -49,11 +43,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     refused: list[str]
     #: What went wrong with the processes themselves.
     trouble: list[str]
-
-    @property
-    def never_excused(self) -> list[str]:
-        """What no pause of the machine excuses: lost, done twice, settled by somebody who had no right to."""
-        return [*self.lost, *self.effects_twice, *self.effects_missing, *self.late, *self.completed_twice]
 
     def complaints(self, *, dead: set[str], unfinished: set[str], may_overlap: set[str]) -> list[str]:
         """Everything that is not as it should be."""

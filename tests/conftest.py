@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.live.session",
     "tests.signals",
     "tests.standstill",
+    "tests.unseen_errors",
     *([] if _INSTALLED else ["tenure.testing.plugin"]),
 ]
 

@@ -67,6 +67,31 @@ async def test_run_raises_what_a_part_died_of(harness: Harness) -> None:
                 await running
 
 
+async def test_a_run_that_cannot_be_concluded_ends_the_worker(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else it would keep its slot and its lease for ever, in a worker that looks well."""
+    async with Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start()
+
+        def conclude(*_: object) -> None:
+            msg = "a bug in conclude"
+            raise ZeroDivisionError(msg)
+
+        actor.worker._path.handling._conclude = conclude
+        id = await stage.submit(work.bind())
+        with pytest.raises(ZeroDivisionError, match="a bug in conclude"):
+            async with asyncio.timeout(HURRY_SECONDS + 30):
+                await _wait_and_stop(actor)
+        assert "handling died; the worker stops" in caplog.text
+        await stage.start()
+        assert (await stage.ended(id)).state is MessageState.COMPLETED, "what it held was lost with it"
+
+
 async def _wait_and_stop(actor: Actor) -> None:
     """What `run` does after `start`."""
     await actor.worker.asked_to_stop()

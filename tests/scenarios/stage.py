@@ -248,7 +248,7 @@ class Stage:
         return verdict
 
     def measured(self, what: str, seconds: float, at_most: float = math.inf) -> float:
-        """Say how long something took (`pytest -rP` shows it). Over the bound, the test fails after all else is judged."""
+        """Say how long something took (see `pytest -rP`). Over its bound, the test fails after all else is judged."""
         print(f"measured: {what}: {seconds:.2f} s")  # noqa: T201 - for people who ask for it
         self._durations.append((what, seconds, at_most))
         return seconds

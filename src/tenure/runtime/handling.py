@@ -63,6 +63,9 @@ class Handling:
         self._fetching = fetching or Fetching(None, None, clock)
         #: Told of a message whose body came only now, before its handler begins.
         self.on_fetched: Callable[[Delivery], Awaitable[None]] | None = None
+        #: Called with a part's name and what it died of. A run that cannot be concluded would hold its slot and its
+        #: lease for ever, so the worker ends.
+        self.on_failure: Callable[[str, Exception], None] = _raise
         self._threads = ThreadPoolExecutor(max_workers=slots.total, thread_name_prefix="tenure-handler")
         self._loop = asyncio.get_running_loop()
         #: What the app's lifespan yielded.
@@ -121,6 +124,13 @@ class Handling:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
         delivery.started = self._clock.monotonic()
+        verdict = await self._verdict(delivery, message, task)
+        try:
+            self._end_run(delivery, verdict)
+        except Exception as error:  # noqa: BLE001 - this task is awaited by no one, so the worker must hear of it
+            self.on_failure("handling", error)
+
+    async def _verdict(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         try:
             verdict = delivery.ending
             if verdict is None and message.ticket is not None:
@@ -136,6 +146,9 @@ class Handling:
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
             # An error on the way out of a run that was ended from outside is not the message's fault.
             verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)
+        return verdict
+
+    def _end_run(self, delivery: Delivery, verdict: Verdict) -> None:
         if delivery.left:  # its verdict was given when it was left
             self._finish(delivery)
             return
@@ -238,6 +251,10 @@ class Handling:
     def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         reason = Reason("error", "the handler was cancelled by its own code")
         return judge_failure(reason, task.policy, message, delivery.attempt, random.random)
+
+
+def _raise(_part: str, error: Exception) -> None:
+    raise error
 
 
 def _encoded(task: Task[..., Any], function: Callable[..., Any], *positional: Any, **keywords: Any) -> bytes | Dead:

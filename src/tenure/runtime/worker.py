@@ -176,6 +176,7 @@ class Worker:
             locate=self._locate, children=self._make_children, tether=self.tether, router=self._router,
             claim_check=self._claim_check,
         )  # fmt: skip
+        path.handling.on_failure = self._fail
         try:
             await path.fetching.open()
             path.handling.state = await self._enter_lifespan()

@@ -3,7 +3,18 @@
 Kept by `Board`, read once a second by `runtime/noticing.py`.
 """
 
+from collections.abc import Iterable
+
 import msgspec
+
+#: So many ids of cancelled messages are kept on the board: a worker that reads it once a second misses none of them
+#: unless more were cancelled in between, and then the count tells.
+KEPT_CANCELS = 32
+
+
+def newest_cancels(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """The ids to keep on the board, oldest first, when `more` were cancelled."""
+    return tuple([*known, *more][-KEPT_CANCELS:])
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -19,8 +30,10 @@ class Notices(msgspec.Struct, frozen=True):
     """What a worker must know now."""
 
     paused: tuple[Pause, ...] = ()
-    #: How many leased messages were ever cancelled here. When it rises, a worker asks which of its leases still stand.
+    #: How many leased messages were ever cancelled. When it changes, a worker asks which of its leases still stand.
     cancels: int = 0
+    #: The ids of the last `KEPT_CANCELS` of them, so that only their holder asks. In no order.
+    cancelled: tuple[str, ...] = ()
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True):

@@ -195,6 +195,20 @@ async def test_what_was_cancelled_is_found_when_it_is_looked_for(harness: Harnes
         assert bench.lost == [cancelled]
 
 
+async def test_what_was_cancelled_is_looked_for_by_its_id(harness: Harness) -> None:
+    async with entrusting(harness) as bench:
+        kept, cancelled = [await bench.delivery() for _ in range(2)]
+        bench.heartbeat.hold([kept, cancelled])
+        await asyncio.sleep(1)
+        await harness.broker.cancel([cancelled.id])
+        bench.heartbeat.check_now(frozenset({"another worker's"}))
+        await asyncio.sleep(0.1)
+        assert bench.lost == []
+        bench.heartbeat.check_now(frozenset({cancelled.id}))
+        await asyncio.sleep(0.1)
+        assert bench.lost == [cancelled]
+
+
 async def test_max_hold_is_watched_by_the_worker(harness: Harness) -> None:
     async with entrusting(harness) as bench:
         delivery = await bench.delivery(overrides=Overrides(max_hold_seconds=25.0))

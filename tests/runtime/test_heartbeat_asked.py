@@ -129,6 +129,43 @@ async def test_a_check_beats_for_everything_at_once(harness: Harness) -> None:
         assert len(bench.touched) == 2, "the other one goes on as before"
 
 
+async def test_a_check_of_some_touches_no_others(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        deliveries = [await bench.delivery(seconds=600.0) for _ in range(3)]
+        bench.heartbeat.hold(deliveries)
+        await asyncio.sleep(1)
+        await harness.broker.cancel([deliveries[1].id])
+        bench.heartbeat.check_now(frozenset({deliveries[1].id, deliveries[2].id, "held by another worker"}))
+        await asyncio.sleep(0.01)
+        assert [ids for _, ids in bench.touched] == [[deliveries[1].id, deliveries[2].id]]
+        assert bench.lost == [deliveries[1]]
+        bench.heartbeat.check_now(frozenset({"held by another worker"}))
+        await asyncio.sleep(1)
+        assert len(bench.touched) == 1, "nothing of ours was named"
+
+
+async def test_a_check_of_all_after_one_of_some_is_of_all(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        deliveries = [await bench.delivery(seconds=600.0) for _ in range(3)]
+        bench.heartbeat.hold(deliveries)
+        await asyncio.sleep(1)
+        bench.heartbeat.check_now(frozenset({deliveries[1].id}))
+        bench.heartbeat.check_now()
+        bench.heartbeat.check_now(frozenset({deliveries[0].id}))
+        await asyncio.sleep(0.01)
+        assert [ids for _, ids in bench.touched] == [[delivery.id for delivery in deliveries]]
+
+
+async def test_a_check_of_some_goes_along_with_what_is_due(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        due, named = await bench.delivery(), await bench.delivery(seconds=600.0)
+        bench.heartbeat.hold([due, named])
+        await asyncio.sleep(THIRD - 0.001)
+        bench.heartbeat.check_now(frozenset({due.id, named.id}))
+        await asyncio.sleep(1)
+        assert sorted(id for _, ids in bench.touched for id in ids) == sorted([due.id, named.id]), "each once"
+
+
 async def test_a_check_during_a_beat_is_a_beat_of_its_own(harness: Harness) -> None:
     """The one under way was perhaps asked before the cancel."""
     async with beating(harness) as bench:

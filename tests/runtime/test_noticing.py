@@ -22,14 +22,11 @@ class Bench:
     def __init__(self, harness: Harness, every: float = 1.0) -> None:
         self.wire = Wire(harness.broker, harness.state)
         self.paused: list[frozenset[str]] = []
-        self.checks = 0
+        self.checks: list[frozenset[str] | None] = []
         self.noticing = Noticing(
             self.wire.state.board, harness.clock, (QUEUE, "other"),
-            on_paused=self.paused.append, on_cancelled=self._check, every=every,
+            on_paused=self.paused.append, on_cancelled=self.checks.append, every=every,
         )  # fmt: skip
-
-    def _check(self) -> None:
-        self.checks += 1
 
 
 def operator(harness: Harness) -> Operator:
@@ -79,11 +76,29 @@ async def test_what_was_cancelled_before_the_first_reading_is_no_news(harness: H
     bench = Bench(harness)
     bench.noticing.take(Notices(cancels=7))
     bench.noticing.take(Notices(cancels=7))
-    assert bench.checks == 0
-    bench.noticing.take(Notices(cancels=9))
-    assert bench.checks == 1
-    bench.noticing.take(Notices(cancels=2))
-    assert bench.checks == 2, "a store that was put back counts anew"
+    assert bench.checks == []
+    bench.noticing.take(Notices(cancels=9, cancelled=("a", "b")))
+    assert len(bench.checks) == 1
+
+
+@pytest.mark.parametrize(
+    ("cancels", "cancelled", "checked"),
+    [
+        (8, ("a",), {"a"}),
+        (9, ("a", "b", "c"), {"a", "b", "c"}),
+        (10, ("a", "b"), None),
+        (8, (), None),
+        (2, ("a", "b"), None),
+    ],
+    ids=["one", "with older ones", "more than are named", "by an older version", "a store that was put back"],
+)
+async def test_only_what_was_cancelled_is_checked_where_the_board_names_it(
+    harness: Harness, cancels: int, cancelled: tuple[str, ...], checked: set[str] | None
+) -> None:
+    bench = Bench(harness)
+    bench.noticing.take(Notices(cancels=7))
+    bench.noticing.take(Notices(cancels=cancels, cancelled=cancelled))
+    assert bench.checks == [checked]
 
 
 async def test_a_pause_without_a_name_is_told_too(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:

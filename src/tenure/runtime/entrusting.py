@@ -128,9 +128,12 @@ class EntrustedHeartbeat(Heartbeat):
         self._tether.tell(TouchNow(question, number, seconds))
         await answer
 
-    def check_now(self) -> None:
-        """Have the supervisor beat for everything at once. Any thread may call."""
-        self._tether.tell(CheckNow())
+    def check_now(self, ids: frozenset[str] | None = None) -> None:
+        """Have the supervisor beat at once for these messages, or for all. Any thread may call."""
+        if ids is None:
+            self._tether.tell(CheckNow())
+        elif mine := sorted(ids & {delivery.id for delivery in list(self._numbers)}):
+            self._tether.tell(CheckNow(mine))
 
     # -- what the supervisor says, on the worker's loop --------------------------------------------
 

@@ -68,7 +68,9 @@ class Heartbeat:
         self._in_beat: frozenset[Held] = frozenset()
         self._beat_over: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._wakes_at = float("inf")
-        self._check_asked = False
+        #: Messages whose lease is touched at once, whenever it is due. None: all of them. Not a due time: a beat under
+        #: way was perhaps asked before the cancel, and sets its own next one.
+        self._to_check: frozenset[str] | None = frozenset()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._nudged: asyncio.Event | None = None
 
@@ -146,11 +148,13 @@ class Heartbeat:
         self._nudge()
         await asyncio.wrap_future(waiter)
 
-    def check_now(self) -> None:
-        """Beat for everything at once: some of it was cancelled, and only a touch tells which. Any thread may call."""
+    def check_now(self, ids: frozenset[str] | None = None) -> None:
+        """Beat at once for these messages, or for all: they may have been cancelled. Any thread may call."""
         with self._lock:
-            # A flag, not a due time: a beat under way was perhaps asked before the cancel, and sets its own next one.
-            self._check_asked = True
+            if ids is None or self._to_check is None:
+                self._to_check = None
+            else:
+                self._to_check |= ids & {delivery.id for delivery in self._held}
         self._nudge()
 
     # -- the heartbeat's own loop ------------------------------------------------------------------
@@ -171,7 +175,7 @@ class Heartbeat:
 
     def _next_pause(self) -> float | None:
         with self._lock:
-            if self._check_asked:
+            if self._to_check != frozenset():
                 return 0.0
             self._wakes_at = min((h.wakes_at() for h in self._held.values()), default=float("inf"))
             wakes_at = self._wakes_at
@@ -228,14 +232,16 @@ class Heartbeat:
             over.set_result(None)
 
     def _due(self, now: float) -> list[Held]:
-        """Whatever must be renewed now, and what soon must be; after `check_now` everything that is not lost."""
+        """Whatever must be renewed now, and what soon must be; after `check_now` also what it named and is not lost."""
         held = self._held.values()
-        if self._check_asked:
-            self._check_asked = False
+        to_check, self._to_check = self._to_check, frozenset()
+        if to_check is None:
             return [h for h in held if h.check(now)]
+        checked = [h for h in held if h.delivery.id in to_check and h.check(now)] if to_check else []
         if not any(h.due <= now for h in held):
-            return []
-        return [h for h in held if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
+            return checked
+        due = [h for h in held if h.due <= now + _GATHER * beat_interval(h.lease.seconds)]
+        return [*due, *(h for h in checked if h not in due)]
 
     async def _renew(self, beats: list[_Beat]) -> None:
         """Claims first: where one exists it is the lease, whether the broker can be reached or not."""

@@ -60,8 +60,8 @@ class Keeping:
                 self._answer(self._hand_over(question, numbers))
             case orders.TouchNow(question, number, seconds):
                 self._answer(self._touch(question, number, seconds))
-            case orders.CheckNow():
-                self._heartbeat.check_now()
+            case orders.CheckNow(ids):
+                self._heartbeat.check_now(None if ids is None else frozenset(ids))
 
     def _hold(self, entries: list[orders.Entry]) -> None:
         taken = []

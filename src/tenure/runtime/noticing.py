@@ -1,8 +1,8 @@
 """Noticing: reads the board once a second, so that what operators say reaches this worker.
 
-Two things are told there. A paused queue: intake leases nothing more from it, and what runs goes on. The number of
-leased messages that were ever cancelled: when it rises, one of ours may be among them, and the heartbeat asks at once
-which leases still stand.
+It says two things. A queue is paused: intake leases nothing more from it, and what runs goes on. Leased messages were
+cancelled, by their number and the ids of the last ones: the heartbeat asks at once whether our leases on those still
+stand. If more were cancelled than the board names, it asks about all of our leases.
 
 The worker takes the first reading itself, before its first lease; after that this runs beside the heartbeat, in the
 rhythm of the liveness tick.
@@ -27,10 +27,13 @@ class Noticing:
 
     def __init__(
         self, board: Board, clock: Clock, queues: Sequence[str], *,
-        on_paused: Callable[[frozenset[str]], None], on_cancelled: Callable[[], None],
+        on_paused: Callable[[frozenset[str]], None], on_cancelled: Callable[[frozenset[str] | None], None],
         every: float = LIVENESS_SECONDS,
     ) -> None:  # fmt: skip
-        """Tell `on_paused` which of `queues` are paused, and `on_cancelled` when a leased message was cancelled."""
+        """Tell `on_paused` which of `queues` are paused, and `on_cancelled` which leased messages were cancelled.
+
+        `on_cancelled(None)`: any may have been.
+        """
         self._board = board
         self._clock = clock
         self._queues = frozenset(queues)
@@ -60,9 +63,10 @@ class Noticing:
             self._tell(pauses)
             self._paused = paused
             self._on_paused(paused)
-        # Not "risen": a store that was put back to an earlier state counts anew, and cancels in it count too.
         if self._cancels is not None and notices.cancels != self._cancels:
-            self._on_cancelled()
+            # A store that was put back to an earlier state counts anew, and cancels in it count too.
+            is_named = 0 < notices.cancels - self._cancels <= len(notices.cancelled)
+            self._on_cancelled(frozenset(notices.cancelled) if is_named else None)
         self._cancels = notices.cancels
 
     def _tell(self, pauses: dict[str, Pause]) -> None:

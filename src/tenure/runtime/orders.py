@@ -77,7 +77,9 @@ class TouchNow(Frame, frozen=True):
 
 
 class CheckNow(Frame, frozen=True):
-    """Beat for everything at once: something was cancelled."""
+    """Beat at once for these messages, which may have been cancelled. None: for all."""
+
+    ids: list[str] | None = None
 
 
 # -- from the supervisor ---------------------------------------------------------------------------

@@ -1,9 +1,11 @@
-"""The board: pauses and the count of cancels in one row, which every worker reads once a second; ticks; turns."""
+"""The board: pauses and the last cancels in one row, which every worker reads once a second; ticks; turns."""
+
+from collections.abc import Sequence
 
 import msgspec
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Tick, newest_cancels
 from tenure.table import Place
 
 _MANY = 10_000
@@ -12,6 +14,7 @@ _MANY = 10_000
 class _Said(msgspec.Struct, omit_defaults=True):
     paused: dict[str, Pause] = {}
     cancels: int = 0
+    cancelled: tuple[str, ...] = ()
 
 
 class _Turn(msgspec.Struct):
@@ -34,14 +37,14 @@ class AwsBoard:
         (said,) = await self._desk.get(_SAID, [_BOARD])
         if said is None:
             return Notices()
-        return Notices(tuple(said.paused[queue] for queue in sorted(said.paused)), said.cancels)
+        return Notices(tuple(said.paused[queue] for queue in sorted(said.paused)), said.cancels, said.cancelled)
 
     async def pause(self, pause: Pause) -> bool:
         def decide(said: _Said | None) -> Change[bool]:
             said = said or _Said()
             if pause.queue in said.paused:
                 return Change(answer=False)
-            return Change(answer=True, to=_Said({**said.paused, pause.queue: pause}, said.cancels))
+            return Change(answer=True, to=_Said({**said.paused, pause.queue: pause}, said.cancels, said.cancelled))
 
         return await self._desk.change_one(_SAID, _BOARD, decide)
 
@@ -50,18 +53,18 @@ class AwsBoard:
             if said is None or queue not in said.paused:
                 return Change(answer=False)
             left = {name: pause for name, pause in said.paused.items() if name != queue}
-            return Change(answer=True, to=_Said(left, said.cancels))
+            return Change(answer=True, to=_Said(left, said.cancels, said.cancelled))
 
         return await self._desk.change_one(_SAID, _BOARD, decide)
 
-    async def count_cancels(self, count: int) -> None:
-        """So many leased messages were cancelled."""
+    async def name_cancels(self, ids: Sequence[str]) -> None:
+        """Note that these messages were cancelled while they were leased."""
 
         def decide(said: _Said | None) -> Change[None]:
             said = said or _Said()
-            return Change(None, _Said(said.paused, said.cancels + count))
+            return Change(None, _Said(said.paused, said.cancels + len(ids), newest_cancels(said.cancelled, ids)))
 
-        if count:
+        if ids:
             await self._desk.change_one(_SAID, _BOARD, decide)
 
     async def tick(self, tick: Tick) -> bool:

@@ -164,12 +164,16 @@ async def cancel(store: Store, ids: Sequence[str]) -> list[MessageState | None]:
         return Change(before, entry)
 
     before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
-    leased = [entry for entry in before if entry is not None and entry.state == MessageState.LEASED]
-    await store.board.count_cancels(len(leased))
+    leased = {
+        id: entry
+        for id, entry in zip(ids, before, strict=True)
+        if entry is not None and entry.state == MessageState.LEASED
+    }
+    await store.board.name_cancels([*leased])
     for id, entry in zip(ids, before, strict=True):
         if entry is not None:
             await _free_key(store, id, entry)
-    receipts: list[Receipt] = [receipt_in(entry) for entry in leased if entry.receipt]
+    receipts: list[Receipt] = [receipt_in(entry) for entry in leased.values() if entry.receipt]
     await store.queues.delete(receipts)
     return [None if entry is None else MessageState(entry.state) for entry in before]
 

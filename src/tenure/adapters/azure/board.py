@@ -1,7 +1,7 @@
 """The board: what operators and schedules tell every worker, and whose turn it is.
 
 common  p:<queue>    a pause
-        p!cancels    how many leased messages were ever cancelled
+        p!cancels    how many leased messages were ever cancelled, and the ids of the last ones
         t:<name>     the newest tick of a schedule
         turn:<name>  who does something, and until when
 """
@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import COMMON, Store
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Tick, newest_cancels
 
 _encode = msgspec.json.Encoder().encode
 _CANCELS = "p!cancels"
@@ -22,14 +22,22 @@ def _key(kind: str, name: str) -> str:
     return f"{kind}:{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-async def count_cancel(store: Store) -> None:
-    """One more leased message was cancelled."""
+async def name_cancel(store: Store, id: str) -> None:
+    """Note that this message was cancelled while it was leased."""
     while True:
         row = await store.rows.get(COMMON, _CANCELS)
         count = 0 if row is None else int(row.fields["Count"])
-        new = Row(COMMON, _CANCELS, {"Count": count + 1}, "" if row is None else row.etag)
+        ids = newest_cancels(_cancelled(row), [id])
+        fields = {"Count": count + 1, "Ids": _encode(ids)}
+        new = Row(COMMON, _CANCELS, fields, "" if row is None else row.etag)
         if await store.rows.commit_one(Change("insert" if row is None else "replace", new)) is not None:
             return
+
+
+def _cancelled(row: Row | None) -> list[str]:
+    """None in a row of an older version."""
+    raw = None if row is None else row.fields.get("Ids")
+    return [] if raw is None else msgspec.json.decode(raw, type=list[str])
 
 
 class AzureBoard:
@@ -41,13 +49,13 @@ class AzureBoard:
 
     async def read(self) -> Notices:
         """Everything a worker must know, in one call."""
-        pauses, cancels = [], 0
+        pauses, cancels, cancelled = [], 0, list[str]()
         for row in await self._store.rows.scan(COMMON, "p"):
             if row.key == _CANCELS:
-                cancels = int(row.fields["Count"])
+                cancels, cancelled = int(row.fields["Count"]), _cancelled(row)
             else:
                 pauses.append(msgspec.json.decode(row.fields["Pause"], type=Pause))
-        return Notices(tuple(sorted(pauses, key=lambda pause: pause.queue)), cancels)
+        return Notices(tuple(sorted(pauses, key=lambda pause: pause.queue)), cancels, tuple(cancelled))
 
     async def pause(self, pause: Pause) -> bool:
         """Ask workers to lease nothing from a queue."""

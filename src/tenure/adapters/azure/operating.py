@@ -116,7 +116,7 @@ async def _end(
         if not (await store.save([new], "insert" if kept is None else "replace"))[0]:
             continue
         if met is MessageState.LEASED:
-            await board.count_cancel(store)
+            await board.name_cancel(store, id)
         message_id, receipt = (life.message_id, life.receipt) if life.message_id else _sent(letter)
         ending = POISON if met is MessageState.DEAD else ""
         await _remove(store, life.queue, message_id, receipt, ending)

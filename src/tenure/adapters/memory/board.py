@@ -1,6 +1,6 @@
 """The board port on the store: what operators and schedules tell every worker, and whose turn it is.
 
-The count of cancels is raised by `operating.py`, in the step that cancels.
+The count and the ids of cancels are kept by `operating.py`, in the step that cancels.
 """
 
 from operator import attrgetter
@@ -20,7 +20,7 @@ class MemoryBoard:
         """Everything a worker must know."""
         async with self._store.step():
             paused = sorted(self._store.pauses.values(), key=attrgetter("queue"))
-            return Notices(tuple(paused), self._store.cancels)
+            return Notices(tuple(paused), self._store.cancels, self._store.cancelled)
 
     async def pause(self, pause: Pause) -> bool:
         """Pause a queue, unless somebody did before."""

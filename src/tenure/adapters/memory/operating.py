@@ -15,6 +15,7 @@ from tenure.claim import Scope
 from tenure.envelope import decode, encode
 from tenure.errors import BodyUndecodable
 from tenure.message import MessageState
+from tenure.notice import newest_cancels
 from tenure.record import Ending
 
 _DELETABLE = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.DEAD})
@@ -75,7 +76,9 @@ def _cancel(store: Store, id: str, now: float) -> MessageState | None:
     met = entry.state
     # In both shapes: the one who is told of it later must find its claim ended too.
     store.keys.cancel(entry.scope, entry.id)
-    store.cancels += met is MessageState.LEASED
+    if met is MessageState.LEASED:
+        store.cancels += 1
+        store.cancelled = newest_cancels(store.cancelled, [entry.id])
     _remove(store, entry, now)
     return met
 

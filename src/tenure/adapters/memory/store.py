@@ -102,6 +102,7 @@ class Store:
         self.last_sample = 0
         #: How many leased messages were ever cancelled.
         self.cancels = 0
+        self.cancelled: tuple[str, ...] = ()
         #: Monotonic. None: never swept.
         self.last_sweep: float | None = None
         self.sleepers = Sleepers()

@@ -1,8 +1,10 @@
 """The board: what operators and schedules tell every worker, and whose turn it is.
 
-Every worker reads it once a second: two commands in one exchange. How many leased messages were cancelled is counted in
-the step that cancels (`lua/cancel.lua`).
+Every worker reads it once a second: three commands in one exchange. How many leased messages were cancelled, and the
+ids of the last ones, are noted in the step that cancels (`lua/cancel.lua`).
 """
+
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,10 @@ _pause = msgspec.json.Decoder(Pause)
 _tick = msgspec.json.Decoder(Tick)
 
 
+def _cancels_at(place: str) -> list[tuple[str, ...]]:
+    return [("GET", f"{place}cancels"), ("LRANGE", f"{place}cancelled", "0", "-1")]
+
+
 class RedisBoard:
     """Pauses, ticks and turns in the store."""
 
@@ -26,17 +32,21 @@ class RedisBoard:
 
     async def read(self) -> Notices:
         """Everything a worker must know."""
-        commands = [("GET", f"{self._common}cancels"), ("HVALS", f"{self._common}pauses")]
-        cancels, pauses = await self._store.commands_at(self._common, commands)
-        count = await self._cancels() if self._store.link.is_cluster else strange.count(cancels, "cancels")
+        commands = [*_cancels_at(self._common), ("HVALS", f"{self._common}pauses")]
+        count, ids, pauses = await self._store.commands_at(self._common, commands)
+        cancels = [(count, ids)] if not self._store.link.is_cluster else await self._cancels_of_queues()
         read = (strange.read(_pause, raw, "pauses") for raw in pauses)
-        return Notices(tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)), count)
+        return Notices(
+            tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)),
+            sum(strange.count(count, "cancels") for count, _ in cancels),
+            tuple(bytes(id).decode("utf-8", "replace") for _, ids in cancels for id in ids),
+        )
 
-    async def _cancels(self) -> int:
+    async def _cancels_of_queues(self) -> list[tuple[Any, Any]]:
         """In a cluster each queue counts for itself, in its own slot."""
         store = self._store
-        keys = [f"{store.names.beside(queue)}cancels" for queue in await store.queues()]
-        return sum([strange.count(await store.command_at(key, "GET", key), "cancels") for key in keys])
+        places = [store.names.beside(queue) for queue in await store.queues()]
+        return [tuple(await store.commands_at(place, _cancels_at(place))) for place in places]
 
     async def pause(self, pause: Pause) -> bool:
         """Ask workers to lease nothing from a queue."""

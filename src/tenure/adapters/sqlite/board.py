@@ -1,11 +1,13 @@
 """The board: what operators and schedules tell every worker, and whose turn it is.
 
 Every worker reads it once a second: one statement, which on most days finds one row. Pauses and ticks are a row
-each; how many leased messages were cancelled is counted in `meta`, by `cancelling.py`, in the step that cancels.
+each; how many leased messages were cancelled, and the ids of the last ones, are kept in `meta` by `cancelling.py`, in
+the step that cancels.
 """
 
 import msgspec
 
+from tenure.adapters.sqlite.cancelling import read_cancelled
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
@@ -13,8 +15,8 @@ from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.notice import Notices, Pause, Tick
 
 _READ = """
-SELECT meta.value, pause.queue, pause.at, pause.by FROM meta LEFT JOIN pause
-WHERE meta.name = 'cancels' ORDER BY pause.queue
+SELECT meta.value, (SELECT value FROM meta WHERE name = 'cancelled'), pause.queue, pause.at, pause.by
+FROM meta LEFT JOIN pause WHERE meta.name = 'cancels' ORDER BY pause.queue
 """
 _PAUSE = "INSERT INTO pause (queue, at, by) VALUES (?, ?, ?) ON CONFLICT (queue) DO NOTHING"
 _TICK = """
@@ -77,8 +79,9 @@ class SqliteBoard:
 
 def _read(view: View) -> Notices:
     rows = view.db.execute(_READ).fetchall()
-    paused = tuple(Pause(queue, at, by) for _, queue, at, by in rows if queue is not None)
-    return Notices(paused, rows[0][0])
+    paused = tuple(Pause(queue, at, by) for _, _, queue, at, by in rows if queue is not None)
+    cancels, cancelled, *_ = rows[0]
+    return Notices(paused, cancels, read_cancelled(cancelled))
 
 
 def _changes(tx: Transaction, statement: str, *values: object) -> bool:

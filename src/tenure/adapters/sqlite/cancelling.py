@@ -1,12 +1,14 @@
 """Cancelling: messages are taken out for good. Delete takes what nobody holds; cancel also what somebody runs.
 
 Both are one update in place. What was leased loses its lease and its claim in the same step, so that nothing
-its holder says later is heard, and is counted for the board (`board.py`), so that its holder asks.
+its holder says later is heard, and is named on the board (`board.py`), so that its holder asks.
 
 Run by `writer.py` for `broker.py`. What is cancelled is forgotten by `retention.py`.
 """
 
 from collections.abc import Sequence
+
+import msgspec
 
 from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.many import listed
@@ -14,6 +16,7 @@ from tenure.adapters.sqlite.release import free_keys
 from tenure.adapters.sqlite.states import CANCELLED, DEAD, DELAYED, LEASED, NOTED, READY, STATES
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.message import MessageState
+from tenure.notice import newest_cancels
 from tenure.record import Ending
 
 _THESE = "WHERE message.id IN (SELECT value FROM json_each(?))"
@@ -44,10 +47,22 @@ def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
 def cancel(tx: Transaction, ids: Sequence[str]) -> list[MessageState | None]:
     """Take out what is ready, delayed or leased. In which state each was; an id said again is gone already."""
     met = _take_out(tx, tx.db.execute(_UNFINISHED, (listed(ids),)).fetchall())
-    leased = sum(state is MessageState.LEASED for state in met.values())
+    leased = [id for id, state in met.items() if state is MessageState.LEASED]
     if leased:
-        tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'cancels'", (leased,))
+        _name_on_board(tx, leased)
     return [met.pop(id, None) for id in ids]
+
+
+def read_cancelled(text: str | None) -> tuple[str, ...]:
+    """The ids on the board; none in a file of an older version."""
+    return () if text is None else tuple(msgspec.json.decode(text, type=list[str]))
+
+
+def _name_on_board(tx: Transaction, ids: list[str]) -> None:
+    tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'cancels'", (len(ids),))
+    row = tx.db.execute("SELECT value FROM meta WHERE name = 'cancelled'").fetchone()
+    kept = newest_cancels(read_cancelled(None if row is None else row[0]), ids)
+    tx.db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('cancelled', ?)", (listed(kept),))
 
 
 def _take_out(tx: Transaction, found: Sequence[Found]) -> dict[str, MessageState]:

@@ -65,6 +65,16 @@ class CountsNoCancels(HonestBoard):
         return msgspec.structs.replace(await self.inner.read(), cancels=0)
 
 
+class NamesNoCancels(HonestBoard):
+    """Counts the cancels and does not say which: every worker would touch all that it holds."""
+
+    caught_by = ("Board",)
+
+    async def read(self) -> Notices:
+        """The count alone."""
+        return msgspec.structs.replace(await self.inner.read(), cancelled=())
+
+
 class TicksGoBackwards(HonestBoard):
     """Takes an older tick for the newest."""
 

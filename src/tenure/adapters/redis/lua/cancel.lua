@@ -1,10 +1,11 @@
 -- Take messages out for good. ARGV: 'delete' (ready, delayed, dead) or 'cancel' (ready, delayed, leased), ids.
 -- Returns the state of each until now; '' if nothing was changed.
 local P, verb = KEYS[1], ARGV[4]
-local now = time_of(P, true)
-local answers, chosen, seen, rows, leased = {}, {}, {}, {}, 0
+local now, CANCELS = time_of(P, true), 32 -- notice.py, KEPT_CANCELS
+local answers, chosen, seen, rows, leased = {}, {}, {}, {}, {}
 check_queue(P, now)
 call('GET', G .. 'cancels')
+call('LLEN', G .. 'cancelled')
 
 -- Where it is, and whether that lets it be taken out.
 local function look(id, level)
@@ -37,7 +38,7 @@ for _, one in ipairs(chosen) do
   record = special(P, id, record, fence and 1 or 0)
   if fence then
     unlend(P, id, fence)
-    leased = leased + 1
+    leased[#leased + 1] = id
   end
   call('ZREM', P .. 'z', id)
   call('ZREM', P .. 'b' .. level, id)
@@ -51,8 +52,10 @@ for _, one in ipairs(chosen) do
   rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', record, '')
 end
 if #rows > 0 then keep_finished(P, now, rows) end
-if leased > 0 then
-  local count = redis.pcall('INCRBY', G .. 'cancels', leased)
+if #leased > 0 then
+  many('RPUSH', G .. 'cancelled', leased)
+  call('LTRIM', G .. 'cancelled', -CANCELS, -1)
+  local count = redis.pcall('INCRBY', G .. 'cancels', #leased)
   -- No number stands there: whatever is new makes workers look.
   if type(count) ~= 'number' then call('SET', G .. 'cancels', num(raw_time())) end
 end

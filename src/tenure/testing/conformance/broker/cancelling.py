@@ -7,6 +7,7 @@ from tenure.claim import ClaimRequest, Fresh, Scope, Seal, Token, digest
 from tenure.envelope import decode
 from tenure.lease import Lease, LeaseState
 from tenure.message import Counters, Message, MessageState, Outgoing
+from tenure.notice import KEPT_CANCELS
 from tenure.record import Ending, Progress
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
@@ -153,6 +154,23 @@ class Cancelling:
         assert await _cancels(harness) == 1
         await harness.broker.cancel([second.id, first.id, third.id, third.id])
         assert await _cancels(harness) == 3
+
+    async def test_the_last_held_messages_that_were_cancelled_are_named_on_the_board(self, harness: Harness) -> None:
+        """So that their holder asks about them, and no other worker about all that it holds."""
+        await harness.put_many(KEPT_CANCELS + 3)
+        owner, held = harness.stranger(), list[Lease]()
+        while len(held) < KEPT_CANCELS + 3:
+            held += await harness.lease(owner, KEPT_CANCELS + 3 - len(held))
+        waits = await harness.put()
+        ids = [lease.id for lease in held]
+        await harness.broker.cancel([waits.id])
+        assert await _named(harness) == set()
+        await harness.broker.cancel(ids[:2])
+        assert await _named(harness) == set(ids[:2])
+        for id in ids[2:]:
+            await harness.broker.cancel([id])
+        named = await _named(harness)
+        assert set(ids[3:]) <= named <= set(ids)
 
     async def test_a_cancelled_message_frees_its_key(self, harness: Harness) -> None:
         harness.need("keys_at_send")
@@ -309,6 +327,10 @@ async def _claimed(harness: Harness, message: Message, owner: str) -> Token:
     (answer,) = await harness.state.ledger.claim([request])
     assert isinstance(answer, Fresh), f"the holder of a lease could not claim: {answer}"
     return answer.token
+
+
+async def _named(harness: Harness) -> set[str]:
+    return set((await harness.state.board.read()).cancelled)
 
 
 async def _cancels(harness: Harness) -> int:

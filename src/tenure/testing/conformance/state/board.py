@@ -73,10 +73,10 @@ class Board:
         await harness.state.board.pause(pause)
         lease = await harness.leased(harness.stranger())
         await harness.broker.cancel([lease.id])
-        assert await harness.state.board.read() == Notices((pause,), 1)
-        assert await harness.state.board.read() == Notices((pause,), 1)
+        assert await harness.state.board.read() == Notices((pause,), 1, (lease.id,))
+        assert await harness.state.board.read() == Notices((pause,), 1, (lease.id,))
         await harness.state.board.resume("print")
-        assert await harness.state.board.read() == Notices((), 1)
+        assert await harness.state.board.read() == Notices((), 1, (lease.id,))
 
     async def test_a_first_tick_is_noted_as_it_was_said(self, harness: Harness) -> None:
         assert await harness.state.board.tick(NIGHTLY) is True
@@ -132,8 +132,9 @@ class Board:
         pause = Pause("mail", 10.0, "ada")
         await harness.state.board.pause(pause)
         await harness.state.board.tick(NIGHTLY)
-        await harness.broker.cancel([(await harness.leased(harness.stranger())).id])
+        lease = await harness.leased(harness.stranger())
+        await harness.broker.cancel([lease.id])
         await harness.reopen()
-        assert await harness.state.board.read() == Notices((pause,), 1)
+        assert await harness.state.board.read() == Notices((pause,), 1, (lease.id,))
         assert await harness.state.board.ticks() == [NIGHTLY]
         assert await harness.state.board.tick(NIGHTLY) is False

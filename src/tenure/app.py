@@ -171,8 +171,8 @@ class Tenure(Registry):
     ) -> "Worker":  # fmt: skip
         """A worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
 
-        `reference` ("module:attribute") tells child processes how to import this app; without it they
-        import the module of the task.
+        `reference` ("module:attribute") tells child processes how to import this app, or a function without
+        parameters that makes it; without it they import the module of the task.
         """
         from tenure.runtime.locating import locate, locate_task  # noqa: PLC0415 - senders need no runtime
         from tenure.runtime.worker import Worker, WorkerOptions  # noqa: PLC0415

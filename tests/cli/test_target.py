@@ -82,7 +82,7 @@ def test_the_environment_may_name_an_app(tenure: Run, monkeypatch: pytest.Monkey
         ("jobs.sub:app", "error[bad_target]: no module named 'jobs.sub'"),
         ("jobs:ap", "error[bad_target]: module 'jobs' has no attribute 'ap'; did you mean jobs:app?"),
         ("jobs:resize", "error[bad_target]: jobs:resize is a Task, not a Tenure app; did you mean jobs:app?"),
-        ("json:loads", "error[bad_target]: json:loads is a function, not a Tenure app"),
+        ("json:loads", "error[bad_target]: json:loads is a function that wants s; only one that wants nothing makes an app"),
     ],
 )  # fmt: skip
 def test_what_leads_nowhere_is_explained(tenure: Run, target: str, sentence: str) -> None:
@@ -116,6 +116,14 @@ def test_what_a_module_prints_stays_out_of_the_json(tenure: Run, folder: Path) -
     result = tenure("queues", "loud:app", "--json")
     assert answer(result) == {"queues": []}
     assert result.stderr == "hello\n"
+
+
+def test_a_function_that_makes_the_app_is_called(tenure: Run, folder: Path) -> None:
+    (folder / "made.py").write_text(
+        "import jobs\ndef make_app(name='x'):\n    return jobs.app\ndef other(): return 1\n"
+    )
+    assert tenure("queues", "made:make_app").exit_code == 0
+    assert "made:other is a int, not a Tenure app" in tenure("queues", "made:other").stderr
 
 
 def test_a_dotted_attribute_is_followed(tenure: Run, folder: Path) -> None:

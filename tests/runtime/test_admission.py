@@ -11,7 +11,7 @@ from tenure.message import Message
 from tenure.owner import Owner
 from tenure.runtime.admission import MAX_LOST
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.strangers import PATIENCE_SECONDS
+from tenure.runtime.patience import GIVE_UP_SECONDS
 from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
@@ -61,8 +61,8 @@ async def test_what_nobody_knew_for_ten_minutes_is_put_aside_however_often_it_wa
         assert isinstance(verdict, Returned)
         for _ in range(18):
             assert isinstance(await _again(bench, delivery, verdict), Returned), "so often, but not for so long"
-            await asyncio.sleep(PATIENCE_SECONDS / 20)
-        await asyncio.sleep(PATIENCE_SECONDS / 10)
+            await asyncio.sleep(GIVE_UP_SECONDS / 20)
+        await asyncio.sleep(GIVE_UP_SECONDS / 10)
         assert isinstance(await _again(bench, delivery, verdict), Dead)
 
 
@@ -74,7 +74,7 @@ async def test_a_silence_in_between_begins_it_anew(harness: Harness) -> None:
         (delivery, verdict) = bench.crew.concluded[0]
         assert isinstance(verdict, Returned)
         await _again(bench, delivery, verdict)
-        await asyncio.sleep(10 * PATIENCE_SECONDS)
+        await asyncio.sleep(10 * GIVE_UP_SECONDS)
         again = await _again(bench, delivery, verdict)
         assert isinstance(again, Returned)
 
@@ -138,7 +138,7 @@ async def test_give_backs_for_other_reasons_do_not_make_a_stranger(harness: Harn
     owner = await harness.owner()
     for reason in (None, Reason("child_failed", "no such module")) * 12:
         await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, reason)])
-        await asyncio.sleep(PATIENCE_SECONDS / 10)
+        await asyncio.sleep(GIVE_UP_SECONDS / 10)
     async with fetching(harness) as bench:
         await asyncio.sleep(1)
         (verdict,) = bench.verdicts
@@ -151,7 +151,7 @@ async def test_a_redriven_stranger_starts_anew(harness: Harness) -> None:
     owner, known = await harness.owner(), Returned(0.0, Reason("unknown_task", "x"))
     for _ in range(12):
         await harness.broker.give_back([GiveBack(await harness.lease_one(owner), 0.0, known.reason)])
-        await asyncio.sleep(PATIENCE_SECONDS / 10)
+        await asyncio.sleep(GIVE_UP_SECONDS / 10)
     lease = await harness.lease_one(owner)
     await harness.broker.dead_letter([DeadLetter(lease, known.reason)])
     await harness.broker.redrive([lease.id])

@@ -579,6 +579,25 @@ def test_a_task_is_found_by_its_app_wherever_the_function_lives(
         Finder().find(locate("shop_app:app"), "buy")
 
 
+def test_a_reference_may_name_a_function_that_makes_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("factory_jobs.py").write_text(
+        "import tenure\n"
+        "made = []\n"
+        "def make_app():\n"
+        "    app = tenure.Tenure('memory://factory')\n"
+        "    made.append(app)\n"
+        "    @app.task\n"
+        "    def sell(): return 'sold'\n"
+        "    return app\n", encoding="utf-8"
+    )  # fmt: skip
+    monkeypatch.syspath_prepend(str(tmp_path))
+    finder = Finder()
+    task = finder.find(locate("factory_jobs:make_app"), "sell")
+    assert task.name == "sell"
+    assert finder.find(locate("factory_jobs:make_app"), "sell") is task, "it is made once"
+    assert len(importlib.import_module("factory_jobs").made) == 1
+
+
 @pytest.mark.real_time
 async def test_a_child_that_cannot_find_the_task_blames_no_message(
     jobs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,9 +2,11 @@
 
 import difflib
 import importlib
+import inspect
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,9 +18,11 @@ from tenure.cli.target import DATABASES
 from tenure.errors import TenureError
 from tenure.task import Task
 
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 def load(reference: str) -> Tenure:
-    """The app behind `module:attribute`."""
+    """The app behind `module:attribute`, where the attribute is the app or a function that makes it."""
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
         hint = ""
@@ -36,11 +40,26 @@ def load(reference: str) -> Tenure:
         if not hasattr(found, name):
             raise BadTarget(f"module {module_name!r} has no attribute {path!r}{_near(path, module)}")
         found = getattr(found, name)
+    if inspect.isfunction(found) and not inspect.iscoroutinefunction(found):
+        found = _made(reference, found)
     if not isinstance(found, Tenure):
         kind = "Task" if isinstance(found, Task) else type(found).__name__
         msg = f"{reference} is a {kind}, not a Tenure app{_near(path, module)}"
         raise BadTarget(msg)
     return found
+
+
+def _made(reference: str, function: Callable[[], object]) -> object:
+    """What a function without parameters makes: an app that is not at the top of its module."""
+    required = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind not in _VARIADIC
+    ]
+    if required:
+        msg = f"{reference} is a function that wants {', '.join(required)}; only one that wants nothing makes an app"
+        raise BadTarget(msg)
+    return function()
 
 
 def _module(name: str) -> ModuleType:

@@ -1,6 +1,6 @@
 """The target: the words on the command line that name an app, and the app they lead to.
 
-jobs:app              attribute `app` of module `jobs`, looked for from the current folder
+jobs:app              attribute `app` of module `jobs`, looked for from the current folder; or a function that makes it
 sqlite:///jobs.db     a place; the app made for it has no tasks, which is enough to look and to send
 (nothing)             TENURE_URL, which may be either
 """

@@ -16,7 +16,7 @@ from typing import Any
 
 from tenure.clock import Clock
 from tenure.context import Context, SyncContext
-from tenure.errors import ConfigurationError
+from tenure.errors import BrokerUnavailable, ConfigurationError
 from tenure.message import Message
 from tenure.middleware import around
 from tenure.runtime.calling import without_stop
@@ -25,8 +25,10 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.judging import judge_error, judge_failure, judge_result
 from tenure.runtime.link import WorkerLink
+from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for
 from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
+from tenure.state import Records
 from tenure.task import RunsIn, Task
 from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
 
@@ -47,12 +49,15 @@ Conclude = Callable[[Delivery, Verdict], None]
 class Handling:
     """Runs messages and concludes them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - made in one place, by the path
         self, clock: Clock, slots: Slots, room: Room, conclude: Conclude, *,
         make_link: Callable[[Delivery], WorkerLink], children: Children, solo: Children,
-        fetching: Fetching | None = None,
+        fetching: Fetching | None = None, records: Records | None = None,
     ) -> None:  # fmt: skip
-        """`conclude` takes every verdict; `children` run process handlers, `solo` suspects; `fetching` gets bodies."""
+        """`conclude` takes every verdict; `children` run process handlers, `solo` suspects; `fetching` gets bodies.
+
+        `records` tell how often a suspect could not be run alone.
+        """
         self._clock = clock
         self._slots = slots
         self._room = room
@@ -61,6 +66,7 @@ class Handling:
         self._children = children
         self._solo = solo
         self._fetching = fetching or Fetching(None, None, clock)
+        self._records = records
         #: Told of a message whose body came only now, before its handler begins.
         self.on_fetched: Callable[[Delivery], Awaitable[None]] | None = None
         #: Called with a part's name and what it died of. A run that cannot be concluded would hold its slot and its
@@ -242,11 +248,28 @@ class Handling:
         try:
             return await self._solo.run(delivery, self._make_link(delivery))
         except ConfigurationError as error:
-            return _never_began(error)
+            return await self._not_isolated(delivery, error)
         except ChildDied as death:
             crashes = delivery.lease.counters.crashes
             text = f"its worker died {crashes} times while it ran, and run alone its process {death.describe()}"
             return Dead(Reason("crashed_alone", text))
+
+    async def _not_isolated(self, delivery: Delivery, error: ConfigurationError) -> Verdict:
+        """No process of its own could be started: it goes back, and is put aside when that has been so for long."""
+        returned = _never_began(error)
+        try:
+            record = None if self._records is None else await self._records.get(delivery.id)
+        except BrokerUnavailable:
+            return returned
+        history = () if record is None else record.history
+        _, seconds = given_back_for(history, returned.reason.code, self._clock.wall())
+        if seconds < GIVE_UP_SECONDS:
+            return returned
+        text = (
+            "its workers died while it ran, and no process could be started to run it alone "
+            f"({error}). Name the app with `reference=`, then redrive it"
+        )
+        return Dead(Reason("cannot_run_alone", text))
 
     def _cancelled_itself(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         reason = Reason("error", "the handler was cancelled by its own code")

@@ -33,7 +33,7 @@ class Locator(msgspec.Struct, frozen=True):
     module: str
     #: The file of a main script. None: the module can be imported.
     path: str | None = None
-    #: Name of the app or task in the module. None: look at everything in it.
+    #: Name in the module of the app, of the task, or of a function that makes the app. None: look at everything in it.
     attribute: str | None = None
 
     def __str__(self) -> str:
@@ -118,13 +118,14 @@ class Finder:
     def __init__(self) -> None:
         """Nothing is loaded."""
         self._loaded: dict[str, ModuleType] = {}
+        self._made: dict[str, object] = {}
 
     def find(self, locator: Locator, name: str) -> Task[..., Any]:
         """The task; raises `ConfigurationError`, or whatever the module raises while it is imported."""
         module = self._load(locator)
         candidates = list(vars(module).values())
         if locator.attribute is not None:
-            candidates.insert(0, _attribute(module, locator.attribute))
+            candidates.insert(0, self._named(module, locator))
         for value in candidates:
             task = _held_by(value, name)
             if task is not None:
@@ -135,6 +136,16 @@ class Finder:
             "and import the modules that register tasks there"
         )
         raise ConfigurationError(msg)
+
+    def _named(self, module: ModuleType, locator: Locator) -> object:
+        """What stands under the locator's attribute. A function is called once: it makes the app."""
+        value = _attribute(module, locator.attribute or "")
+        if not inspect.isfunction(value):
+            return value
+        made = str(locator)
+        if made not in self._made:
+            self._made[made] = value()
+        return self._made[made]
 
     def _load(self, locator: Locator) -> ModuleType:
         place = locator.path or locator.module

@@ -44,8 +44,9 @@ from tenure.state import State
 from tenure.task import Task
 from tenure.verdict import Lost, Returned, Verdict
 
-#: Suspects run alone, each in a process of its own; so many such processes at once.
-SOLOS = 4
+#: Suspects run alone, each in a process of its own: at most so many such processes at once. Most of them only ran
+#: beside the one that crashes, so they should not wait long for each other.
+MOST_SOLOS = 16
 _MIB = 1 << 20
 
 
@@ -85,8 +86,10 @@ class Path:
             clock, slots, self._room, self.conclude,
             make_link=lambda delivery: WorkerLink(delivery, self.desk),
             children=children(locate, most=options.concurrency, clock=clock, name="process"),
-            solo=children(locate, most=SOLOS, clock=clock, name="solo", reuse=False),
-            fetching=self.fetching,
+            solo=children(
+                locate, most=min(MOST_SOLOS, options.concurrency), clock=clock, name="solo", reuse=False
+            ),
+            fetching=self.fetching, records=state.records,
         )  # fmt: skip
         self.handling.on_fetched = self._on_fetched
         admission = Admission(

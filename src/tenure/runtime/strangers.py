@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
-from tenure.record import Ending
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for
 from tenure.state import State
 from tenure.verdict import Dead, Reason, Returned
 
@@ -21,8 +21,6 @@ from tenure.verdict import Dead, Reason, Returned
 UNKNOWN_TASK = "unknown_task"
 #: The code of what another one that is alive knows.
 KNOWN_ELSEWHERE = "known_elsewhere"
-#: What nobody has known for so long is put aside.
-PATIENCE_SECONDS = 600.0
 _LONGEST_SECONDS = 60.0
 #: What somebody else knows comes back after this, and up to twice as much: all together would be met together again.
 _ELSEWHERE_SECONDS = 1.0
@@ -63,8 +61,8 @@ class Strangers:
             record = await self._records.get(delivery.id)
         except BrokerUnavailable:
             record = None  # then as if it were the first time: too soon does no harm, too late might
-        met, seconds = _unknown_for(record.history if record is not None else (), self._clock.wall())
-        if seconds >= PATIENCE_SECONDS:
+        met, seconds = given_back_for(record.history if record is not None else (), UNKNOWN_TASK, self._clock.wall())
+        if seconds >= GIVE_UP_SECONDS:
             return Dead(reason)
         return Returned(min(_LONGEST_SECONDS, 2.0 ** min(met + 1, 6)), reason)
 
@@ -87,19 +85,3 @@ class Strangers:
             for queue in owner.queues:
                 known.setdefault(queue, set()).update(owner.tasks)
         return known
-
-
-def _unknown_for(history: tuple[Ending, ...], now: float) -> tuple[int, float]:
-    """How often, and for how many seconds, nobody has known it since it was last redriven.
-
-    A long silence in between says that somebody knew it then, or that nobody looked: it begins anew.
-    """
-    met, since = 0, now
-    for ending in reversed(history):
-        if ending.how == "redriven":
-            break
-        if ending.how == "given_back" and ending.reason is not None and ending.reason.code == UNKNOWN_TASK:
-            if since - ending.at > PATIENCE_SECONDS:
-                break
-            met, since = met + 1, ending.at
-    return met, now - since

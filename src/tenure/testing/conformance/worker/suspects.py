@@ -9,9 +9,12 @@ from typing import Any
 
 from tenure.clock import Clock
 from tenure.context import Link
+from tenure.errors import ConfigurationError
 from tenure.message import MessageState
 from tenure.runtime.children import ChildDied
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.handling import CHILD_FAILED_SECONDS
+from tenure.runtime.patience import GIVE_UP_SECONDS
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 from tenure.verdict import Completed
@@ -25,14 +28,26 @@ class _Pool:
     #: What ran in a child: the name of the pool, and the message.
     ran: list[tuple[str, str]]
     deadly: set[str]
+    #: Why no process can be started.
+    broken: str
+    #: How many ran at once, by the name of the pool.
+    most: dict[str, int]
 
-    def __init__(self, _locate: object, *, clock: Clock, name: str, reuse: bool = True, **_limits: int) -> None:
+    def __init__(self, _locate: object, *, clock: Clock, name: str, most: int, reuse: bool = True) -> None:
+        self._slots = asyncio.Semaphore(most)
+        self._running = 0
         self._name = name
         self._alone = not reuse
         self._clock = clock
 
     async def run(self, delivery: Delivery, _link: Link) -> Completed:
-        await asyncio.sleep(1)
+        if self.broken:
+            raise ConfigurationError(self.broken)
+        async with self._slots:
+            self._running += 1
+            self.most[self._name] = max(self._running, self.most.get(self._name, 0))
+            await asyncio.sleep(1)
+            self._running -= 1
         self.ran.append((self._name if self._alone else "not alone", delivery.id))
         if delivery.id in self.deadly:
             raise ChildDied(-SIGSEGV, alone=True)
@@ -47,6 +62,8 @@ def _pool() -> type[_Pool]:
     class Pool(_Pool):
         ran: list[tuple[str, str]] = []  # noqa: RUF012 - made anew by each call
         deadly: set[str] = set()  # noqa: RUF012
+        broken = ""
+        most: dict[str, int] = {}  # noqa: RUF012
 
     return Pool
 
@@ -99,6 +116,35 @@ class Suspects:
             assert depth.dead == 1
             assert (await harness.record(id)).state is MessageState.DEAD
             assert len(pool.ran) == 6
+
+    async def test_bystanders_do_not_wait_long_for_each_other(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            await _killed_twice(stage, pool, bystanders=7)
+            await stage.start(children=pool)
+            began = harness.clock.monotonic()
+            await stage.settled()
+            assert len(pool.ran) == 8
+            assert pool.most == {"solo": 8}, "as many processes as suspects, up to the bound"
+            assert harness.clock.monotonic() - began < 10.0
+
+    async def test_one_that_cannot_be_run_alone_is_put_aside_in_the_end(self, harness: Harness) -> None:
+        """No child can import the app, because a function made it: then it must not go round for ever."""
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, runs = await _killed_twice(stage, pool)
+            pool.broken = "no module holds it"
+            await stage.start(children=pool)
+            began = harness.clock.monotonic()
+            await stage.until(lambda: harness.clock.monotonic() - began > GIVE_UP_SECONDS - CHILD_FAILED_SECONDS)
+            assert (await harness.record(id)).state is not MessageState.DEAD, "a deploy can still repair it"
+            await stage.until(lambda: harness.clock.monotonic() - began > GIVE_UP_SECONDS + 3 * CHILD_FAILED_SECONDS)
+            record = await harness.record(id)
+            assert record.state is MessageState.DEAD
+            assert record.reason is not None
+            assert record.reason.code == "cannot_run_alone"
+            assert "no module holds it" in record.reason.text
+            assert len(runs) == 2, "a suspect ran in the worker itself"
 
 
 async def _killed_twice(stage: Stage, pool: Any, *, bystanders: int = 0, times: int = 2) -> tuple[str, list[None]]:

@@ -82,7 +82,7 @@ def test_the_environment_may_name_an_app(tenure: Run, monkeypatch: pytest.Monkey
         ("jobs.sub:app", "error[bad_target]: no module named 'jobs.sub'"),
         ("jobs:ap", "error[bad_target]: module 'jobs' has no attribute 'ap'; did you mean jobs:app?"),
         ("jobs:resize", "error[bad_target]: jobs:resize is a Task, not a Tenure app; did you mean jobs:app?"),
-        ("json:loads", "error[bad_target]: json:loads is a function that wants s; only one that wants nothing makes an app"),
+        ("json:loads", "error[bad_target]: json:loads is a function that wants s; only one that wants nothing makes"),
     ],
 )  # fmt: skip
 def test_what_leads_nowhere_is_explained(tenure: Run, target: str, sentence: str) -> None:

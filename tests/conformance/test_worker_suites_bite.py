@@ -217,7 +217,7 @@ FAULTS = {
         _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
     "deletes what failed": Fault(_deletes_what_failed, "Failing"),
-    "puts unknown tasks aside at once": Fault(_replace(strangers, "PATIENCE_SECONDS", 0.0), "Failing"),
+    "puts unknown tasks aside at once": Fault(_replace(strangers, "GIVE_UP_SECONDS", 0.0), "Failing"),
     "puts aside what another worker knows": Fault(
         _replace(strangers.Strangers, "_is_known_elsewhere", _does_nothing_async), "Failing"
     ),

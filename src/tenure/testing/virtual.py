@@ -56,6 +56,27 @@ class VirtualClock:
         self._asleep += seconds
 
 
+class SkewedClock:
+    """The clock of a machine whose wall clock is wrong: so many seconds ahead of `clock`'s."""
+
+    def __init__(self, clock: VirtualClock, ahead: float) -> None:
+        """Everything else is as `clock` says."""
+        self._clock = clock
+        self.ahead = ahead
+
+    def monotonic(self) -> float:
+        """Virtual seconds, time asleep included."""
+        return self._clock.monotonic()
+
+    def wall(self) -> float:
+        """What this machine shows."""
+        return self._clock.wall() + self.ahead
+
+    def boot_id(self) -> str:
+        """Virtual time has one boot."""
+        return self._clock.boot_id()
+
+
 class NothingToWaitFor(RuntimeError):
     """Every task waits for something that can never happen."""
 

@@ -27,7 +27,7 @@ class RedisBoard:
     async def read(self) -> Notices:
         """Everything a worker must know."""
         commands = [("GET", f"{self._common}cancels"), ("HVALS", f"{self._common}pauses")]
-        cancels, pauses = await self._store.commands_at(self._common, commands)
+        cancels, pauses = await self._store.commands_and_time(self._common, commands)
         count = await self._cancels() if self._store.link.is_cluster else strange.count(cancels, "cancels")
         read = (strange.read(_pause, raw, "pauses") for raw in pauses)
         return Notices(tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)), count)

@@ -55,7 +55,10 @@ if is_azure_installed():
     PLACES["azure"] = _azure
 
 
-@pytest.fixture(params=PLACES)
+_CLOUD = [pytest.mark.cloud, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(params=[pytest.param(name, marks=() if name == "redis" else _CLOUD) for name in PLACES])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A fresh place on each kind of server that there is."""
     yield from PLACES[request.param]()

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +14,7 @@ from tenure.message import MessageState
 from tenure.runtime.keeping import Keeping
 from tenure.runtime.orders import Entry, Hold
 from tenure.runtime.wire import Frame
-from tenure.testing.harness import Harness
+from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire
 from tenure.testing.workers import Stage
@@ -99,3 +102,14 @@ async def test_the_machines_clock_is_never_behind_the_loops() -> None:
     for _ in range(100):
         loop = asyncio.get_running_loop().time()
         assert SYSTEM_CLOCK.monotonic() >= loop
+
+
+@pytest.mark.real_time
+def test_the_machines_clock_counts_time_asleep() -> None:
+    """In a namespace whose clock since boot is an hour ahead of the one that stands still in a suspended machine."""
+    code = "import time; from tenure.clock import SYSTEM_CLOCK; print(SYSTEM_CLOCK.monotonic() - time.monotonic())"
+    words = ["unshare", "-UrT", "--boottime", "3600", "--fork", sys.executable, "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*words, ""], capture_output=True, check=False).returncode:
+        raise NotApplicable("no time namespaces here: unshare -UrT is missing or forbidden")
+    ahead = subprocess.run([*words, code], capture_output=True, text=True, check=True).stdout
+    assert float(ahead) == pytest.approx(3600.0, abs=1.0)

@@ -13,6 +13,7 @@ from tenure.clock import SYSTEM_CLOCK
 from tenure.message import MessageState
 from tenure.runtime.keeping import Keeping
 from tenure.runtime.orders import Entry, Hold
+from tenure.runtime.suspension import Suspension
 from tenure.runtime.wire import Frame
 from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.virtual import VirtualClock
@@ -79,6 +80,30 @@ async def test_a_clock_that_is_only_read_late_is_no_suspension(
             await asyncio.sleep(1.5)
         await harness.move_wall(3600.0)
         await asyncio.sleep(1.5)
+    assert suspensions(caplog) == []
+
+
+async def test_a_process_that_is_stopped_between_two_reads_was_not_suspended(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    class StoppedOnce:
+        """Stops the process for 5 s just before the clock is read for the second time."""
+
+        def __init__(self) -> None:
+            self.reads = 0
+
+        def monotonic(self) -> float:
+            self.reads += 1
+            harness.clock.now += 5.0 if self.reads == 2 else 0.0
+            return harness.clock.monotonic()
+
+        wall, boot_id = harness.clock.wall, harness.clock.boot_id
+
+    suspension = Suspension(StoppedOnce(), lambda: 1, lambda: pytest.fail("no machine was suspended"))
+    running = asyncio.create_task(suspension.run())
+    await asyncio.sleep(10)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
     assert suspensions(caplog) == []
 
 

@@ -16,8 +16,10 @@ from tenure.clock import Clock
 
 logger = logging.getLogger("tenure.heartbeat")
 
-#: Asleep for longer than this: leases are touched. Clocks that are read one after the other differ by less.
+#: Asleep for longer than this: leases are touched.
 JUMP_SECONDS = 1.0
+#: The clocks are read together if it took no longer than this.
+_READ_SECONDS = 0.1
 #: How often to look.
 LOOK_SECONDS = 1.0
 
@@ -45,7 +47,11 @@ class Suspension:
 
     def _ahead(self) -> float:
         """How far the clock that counts time asleep is ahead of the one that does not."""
-        return self._clock.monotonic() - asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        while True:
+            before, now = loop.time(), self._clock.monotonic()
+            if loop.time() - before < _READ_SECONDS:  # else we were stopped in between, and that is no suspension
+                return now - before
 
     def _wake(self, seconds: float) -> None:
         count = self._held()

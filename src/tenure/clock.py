@@ -1,9 +1,15 @@
 """The only door to time.
 
-Two clocks, labelled by use. `monotonic` is for measuring and for every deadline: it never jumps, and on
-one host all processes read the same value. `wall` is for storing and showing: it may jump, so nothing is
-ever decided by it. Tests hand in a clock they drive (`tenure.testing.VirtualClock`); nothing else in
-Tenure may read the time, and ruff holds that.
+Two clocks, labelled by use. `monotonic` is for measuring and for every deadline: it never goes back, setting the
+wall clock does not change it, it counts the time that the machine was suspended, and on one host all processes read
+the same value. `wall` is the clock of this machine, for storing and showing. It may jump, and it may differ from every
+other machine's, so nothing that machines must agree on is decided by it: that is `State.wall`, the store's wall time.
+
+Timers of an event loop (`asyncio.sleep`, `loop.time`) stand still while the machine is suspended. So
+`clock.monotonic() - loop.time()` grows by the time asleep; `runtime/suspension.py` looks at that.
+
+Tests hand in a clock they drive (`tenure.testing.VirtualClock`); nothing else in Tenure may read the time, and ruff
+holds that.
 """
 
 import time
@@ -14,11 +20,11 @@ class Clock(Protocol):
     """What the rest of Tenure knows of time."""
 
     def monotonic(self) -> float:
-        """Seconds on the host's monotonic clock: for measuring and for deadlines."""
+        """Seconds that never go back and count time asleep: for measuring and for deadlines."""
         ...
 
     def wall(self) -> float:
-        """Unix seconds: for storing and showing, never for deciding."""
+        """Unix seconds by this machine: for storing and showing; `State.wall` is for deciding."""
         ...
 
     def boot_id(self) -> str:
@@ -26,12 +32,17 @@ class Clock(Protocol):
         ...
 
 
+#: Linux: CLOCK_MONOTONIC stands still while the machine is suspended, CLOCK_BOOTTIME does not. macOS has no
+#: CLOCK_BOOTTIME, and there CLOCK_MONOTONIC goes on (unlike `time.monotonic`). None: the platform has neither.
+_SINCE_BOOT: int | None = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+
+
 class SystemClock:
     """The machine's own clocks."""
 
     def monotonic(self) -> float:
-        """Seconds since an unknown moment that is the same for every process of this boot."""
-        return time.monotonic()
+        """Seconds since an unknown moment that is the same for every process of this boot, time asleep included."""
+        return time.monotonic() if _SINCE_BOOT is None else time.clock_gettime(_SINCE_BOOT)
 
     def wall(self) -> float:
         """Unix seconds."""
@@ -40,6 +51,11 @@ class SystemClock:
     def boot_id(self) -> str:
         """An id the kernel makes anew at each boot."""
         return _boot_id()
+
+
+def asleep_seconds(clock: Clock) -> float:
+    """How far `clock.monotonic` is ahead of `time.monotonic`, which users have: by the time asleep since the boot."""
+    return clock.monotonic() - time.monotonic() if isinstance(clock, SystemClock) else 0.0
 
 
 def _boot_id() -> str:

@@ -7,6 +7,7 @@ Used by `app.py`; what is sent here is leased by `runtime/intake.py`.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -41,6 +42,11 @@ R = TypeVar("R")
 
 _REFUSALS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
 
+#: Options that are moments, or become moments.
+_TIMES = frozenset({"at", "expires"})
+#: For so long the store's time is known well enough: clocks drift by milliseconds a minute.
+_TIME_KNOWN_SECONDS = 60.0
+
 _read_plain: Read = msgspec.json.Decoder().decode
 
 
@@ -59,6 +65,8 @@ class Door:
         self._namespace = namespace
         self._claim_check = claim_check
         self._opening: asyncio.Task[None] | None = None
+        #: When the store's time was last asked for, monotonic.
+        self._asked_at = 0.0
         #: The process in which it is open; 0: in none. A forked child must open it again.
         self._pid = 0
 
@@ -72,11 +80,13 @@ class Door:
 
     async def submit(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call; returns when it cannot be lost any more."""
-        wall = self.clock.wall()
-        id = new_id(wall)
-        out = outgoing(call, options, id=id, client=self._client, sent_at=wall)
         if self._pid != os.getpid():
             await self.open()
+        if options or call.options:
+            await self._ask_the_time((options, call.options))
+        wall = self.state.wall()
+        id = new_id(wall)
+        out = outgoing(call, options, id=id, client=self._client, sent_at=wall)
         (sent,) = await send_checked(self.broker, self._claim_check, (out,), (id,))
         if sent.refusal is not None:
             raise _refused(sent)
@@ -88,6 +98,7 @@ class Door:
             msg = "id= would name all of them alike; give each its own with call.having(id=…). Nothing was sent"
             raise BadArgument(msg)
         await self.open()
+        await self._ask_the_time((options, *(call.options for call in calls)))
         batch, refusals, new = self._prepare(calls, options)
         handles: list[Handle[R] | None] = [None] * len(calls)
         limit = self.broker.traits.batch_limit
@@ -118,7 +129,7 @@ class Door:
         self, calls: Sequence[Call[R]], options: Options
     ) -> tuple[dict[int, Outgoing], dict[int, TenureError], set[str]]:
         """What each call becomes, and why some become nothing, by place; and the ids that were made for them."""
-        wall = self.clock.wall()
+        wall = self.state.wall()
         if options and calls:
             # A mistake in what holds for all of them is the caller's, and nothing is sent.
             outgoing(Call(calls[0].task, calls[0].body), options, id="", client=self._client, sent_at=wall)
@@ -133,6 +144,18 @@ class Door:
             except TenureError as error:
                 refusals[place] = error
         return batch, refusals, new
+
+    async def _ask_the_time(self, options: Sequence[Options]) -> None:
+        """Before a message whose options name a time: know the store's, by which it is judged.
+
+        It was learned when the place was opened, and nothing is asked again within a minute. While the store is away
+        what is known stands: the send that follows tells of the outage.
+        """
+        now = self.clock.monotonic()
+        if now - self._asked_at > _TIME_KNOWN_SECONDS and any(_TIMES & one.keys() for one in options):
+            self._asked_at = now
+            with contextlib.suppress(BrokerUnavailable):
+                await self.state.board.read()
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages; one answer each, refusals included."""
@@ -203,6 +226,7 @@ class Door:
     async def _open(self) -> None:
         await self.broker.open()
         await self.state.open()
+        self._asked_at = self.clock.monotonic()
         self._pid = os.getpid()
 
     async def close(self) -> None:

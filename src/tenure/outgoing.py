@@ -4,7 +4,7 @@ Before: `Call` (`call.py`), by `app.submit`, `ctx.submit` or a schedule. After: 
 """
 
 import hashlib
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 import msgspec
@@ -93,7 +93,8 @@ def _expires_at(options: Options, now: float) -> float | None:
         return now + seconds(expires, "expires", least=0.001)
     moment = _moment(expires, "expires")
     if moment <= now:
-        msg = f"expires={expires!r} has passed already; nothing was sent"
+        by = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+        msg = f"expires={expires!r} has passed already: by the store's clock it is {by}; nothing was sent"
         raise BadArgument(msg)
     return moment
 

@@ -199,6 +199,14 @@ class State(Protocol):
         """What operators and schedules say."""
         ...
 
+    def wall(self) -> float:
+        """Wall time in Unix seconds, by the clock that all who use this state agree on.
+
+        That is the store's own clock, as far as its answers told it, and on a store of this machine the machine's.
+        Asks nobody: it is learned by `open`, and again by every `Board.read`. Schedules and `expires` go by it.
+        """
+        ...
+
     async def open(self) -> None:
         """Connect, and make what must exist."""
         ...

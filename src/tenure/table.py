@@ -58,6 +58,10 @@ class Table(Protocol):
         """The moment, on a line that all who use the table share."""
         ...
 
+    def wall(self) -> float:
+        """Wall time by the store's clock, as its last answers told it; by this machine's where the store is here."""
+        ...
+
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         """The rows as they are now, each place once or more often."""
         ...

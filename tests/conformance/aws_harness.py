@@ -15,6 +15,7 @@ from tenure.adapters.aws.desk import Change, Desk
 from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.aws.roster import MEMBER
 from tenure.adapters.aws.store import MakeTable
+from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
@@ -137,6 +138,7 @@ class DynamoHarness(SqsHarness):
     """SQS and DynamoDB on ministack."""
 
     in_dynamo = True
+    has_own_clock = True
 
 
 class PriorityHarness(SqsHarness):
@@ -148,10 +150,19 @@ class PriorityHarness(SqsHarness):
 class RedisStateHarness(SqsHarness):
     """SQS on ministack, the state in Valkey."""
 
+    has_own_clock = True
+
     def _make_table(self) -> MakeTable:
         url = f"{shared('valkey9').url}?prefix={self._name}"
         options = redis.read_options(url, urlsplit(url))
-        return lambda _link: RedisTable(options, self.clock)
+        wall = ServerWall(self.clock)
+
+        def make(_link: object) -> RedisTable:
+            table = RedisTable(options, self.clock)
+            table._store.wall = wall  # in virtual time one server's clock, whenever a table was made
+            return table
+
+        return make
 
 
 class LocalStateHarness(SqsHarness):

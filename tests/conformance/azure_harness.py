@@ -18,6 +18,7 @@ from tenure.adapters.azure.naming import row_id
 from tenure.adapters.azure.roster import LOOKED
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import COMMON, MakeTable
+from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
@@ -33,6 +34,7 @@ class AzureHarness(Harness):
 
     options: tuple[str, ...] = ()
     storms = 2
+    has_own_clock = True
 
     def __init__(self, fault: Fault | None = None) -> None:
         """A prefix that nobody else has."""
@@ -110,11 +112,20 @@ class RedisStateHarness(AzureHarness):
     def _make_table(self) -> MakeTable:
         url = f"{shared('valkey9').url}?prefix={self._options.prefix}"
         options = redis.read_options(url, urlsplit(url))
-        return lambda _store: RedisTable(options, self.clock)
+        wall = ServerWall(self.clock)
+
+        def make(_store: object) -> RedisTable:
+            table = RedisTable(options, self.clock)
+            table._store.wall = wall  # in virtual time one server's clock, whenever a table was made
+            return table
+
+        return make
 
 
 class LocalStateHarness(AzureHarness):
     """The state in a file."""
+
+    has_own_clock = False
 
     def __init__(self, fault: Fault | None = None) -> None:
         """The file is made when it is first opened."""

@@ -39,6 +39,7 @@ class RedisHarness(Harness):
     """Valkey 9."""
 
     kind: Kind = "valkey9"
+    has_own_clock = True
 
     def __init__(self, fault: Fault | None = None) -> None:
         """A prefix that nobody else has."""

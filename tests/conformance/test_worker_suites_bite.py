@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 
 from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
+from tenure.door import Door
 from tenure.errors import BrokerUnavailable
 from tenure.foreign import Router
 from tenure.lease import Lease
@@ -21,16 +23,20 @@ from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.intake import Intake
+from tenure.runtime.link import Desk
 from tenure.runtime.noticing import Noticing
 from tenure.runtime.path import Path
 from tenure.runtime.quota import Quotas
+from tenure.runtime.scheduling import Scheduler
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
+from tenure.runtime.suspension import Suspension
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.worker import Worker
 from tenure.settlement import Outcome, Settlement
 from tenure.testing.conformance import run_suites
 from tenure.testing.conformance.worker import WORKER_SUITES
+from tenure.testing.faulty import HonestState
 from tenure.verdict import Completed, Dead, Reason, Retried, Returned
 
 from .harnesses import LooseMemoryHarness, MemoryHarness
@@ -198,6 +204,30 @@ def _sends_before_the_body_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClaimCheck, "check_in", check_in)
 
 
+def _by_its_own_wall_clock(part: type[Any]) -> Patch:
+    """That part takes the clock that it was given for the store's."""
+    begin = part.__init__
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        def init(self: Any, *given: Any, **more: Any) -> None:
+            clock = next(one for one in given if hasattr(one, "boot_id"))
+            begin(self, *given, **more | {"wall": clock.wall})
+
+        monkeypatch.setattr(part, "__init__", init)
+
+    return patch
+
+
+def _sends_by_its_own_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Door.__init__
+
+    def init(self: Door, broker: Any, state: Any, clock: Any, **more: Any) -> None:
+        begin(self, broker, HonestState(state, SimpleNamespace()), clock, **more)
+        monkeypatch.setattr(self.state, "_wall", clock.wall)
+
+    monkeypatch.setattr(Door, "__init__", init)
+
+
 FAULTS = {
     "settles before it seals": Fault(_settles_before_it_seals, "CrashPoints", LooseMemoryHarness),
     "drops verdicts in an outage": Fault(_drops_verdicts_in_an_outage, "Outages"),
@@ -243,6 +273,11 @@ FAULTS = {
     "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
     "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
     "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
+    "sends ticks by its own wall clock": Fault(_by_its_own_wall_clock(Scheduler), "Timekeeping"),
+    "lets messages expire by its own wall clock": Fault(_by_its_own_wall_clock(Admission), "Timekeeping"),
+    "hands on by its own wall clock": Fault(_by_its_own_wall_clock(Desk), "Timekeeping"),
+    "sends by its own wall clock": Fault(_sends_by_its_own_wall_clock, "Timekeeping"),
+    "sleeps on when its machine wakes": Fault(_replace(Suspension, "run", _does_nothing_async), "Timekeeping"),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

@@ -59,6 +59,10 @@ class RealClock(VirtualClock):
         """The machine's clock is nobody's to move."""
         raise NotApplicable(f"in real time the clock cannot jump by {seconds:g} s")
 
+    def suspend(self, seconds: float) -> None:
+        """The machine is nobody's to suspend."""
+        raise NotApplicable(f"in real time the machine cannot sleep for {seconds:g} s")
+
 
 class LiveHarness(Harness):
     """One test on a live account."""
@@ -120,6 +124,10 @@ class PartOfTable:
 
     def now(self) -> float:
         return self._inner.now()
+
+    def wall(self) -> float:
+        """As ever."""
+        return self._inner.wall()
 
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         rows = await self._inner.get([self._inside(place) for place in places])

@@ -65,7 +65,7 @@ class Bench:
         broker, state, clock, seconds = self.wire.broker, self.wire.state, harness.clock, harness.lease_seconds
         learning = Learning(state.journal, app.tasks, broker.traits, clock, lease_seconds=seconds)
         self.admission = Admission(
-            broker, state, clock, self.slots, self.crew,
+            broker, state, clock, self.slots, self.crew, wall=state.wall,
             tasks=app.tasks, room=Room(clock, self.slots), learning=learning,
         )  # fmt: skip
         self.intake = Intake(

@@ -12,6 +12,7 @@ from tenure.errors import BadSetting, BadTask, BodyTooLarge
 from tenure.message import Outgoing
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.virtual import VirtualClock
+from tenure.testing.wire import Wire
 
 
 def make_app(url: str = "memory://", *, namespace: str | None = None, clock: VirtualClock | None = None) -> Tenure:
@@ -22,6 +23,39 @@ def make_app(url: str = "memory://", *, namespace: str | None = None, clock: Vir
         return f"{namespace}:{to}"
 
     return app
+
+
+# --- the store's time -----------------------------------------------------------------------------------
+
+
+async def test_the_stores_time_is_asked_again_after_a_minute_and_only_for_messages_with_a_time() -> None:
+    clock = VirtualClock()
+    app = make_app(clock=clock)
+    wire = Wire(app.broker, app.state)
+    deliver = app.tasks["deliver"]
+    with app.elsewhere(wire.broker, wire.state, clock):
+        await app.submit(deliver.bind("a"), expires=60)
+        clock.now += 61
+        await app.submit(deliver.bind("b"), priority=9)
+        assert wire.said.count("board.read") == 0
+        await app.submit(deliver.bind("c"), expires=60)
+        await app.submit(deliver.bind("d").having(expires=60))
+        assert wire.said.count("board.read") == 1
+        clock.now += 61
+        await app.submit_many([deliver.bind("e"), deliver.bind("f").having(expires=60)])
+        assert wire.said.count("board.read") == 2
+
+
+async def test_a_message_is_sent_though_the_stores_time_cannot_be_asked() -> None:
+    clock = VirtualClock()
+    app = make_app(clock=clock)
+    wire = Wire(app.broker, app.state)
+    with app.elsewhere(wire.broker, wire.state, clock):
+        await app.submit(app.tasks["deliver"].bind("a"))
+        wire.away("board.*")
+        clock.now += 61
+        await app.submit(app.tasks["deliver"].bind("b"), expires=60)
+    assert (await app.broker.depth())[0].ready == 2
 
 
 # --- many -----------------------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class Bench:
         )  # fmt: skip
         self.progress = ProgressWriter(harness.state.records)
         traits = msgspec.structs.replace(harness.traits, body_limit=body_limit)
-        self.desk = Desk(self.heartbeat, harness.state.records, self.progress, harness.clock, traits)
+        self.desk = Desk(
+            self.heartbeat, harness.state.records, self.progress, harness.clock, traits, wall=harness.state.wall
+        )
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
         self.heartbeat.hold([delivery])

@@ -19,7 +19,7 @@ from tenure.notice import Tick
 from tenure.runtime.scheduling import SCHEDULED_FOR_HEADER, Scheduler, tick_id
 from tenure.schedule import Schedule, schedule_from
 from tenure.testing.harness import QUEUE, TASK, Harness
-from tenure.testing.virtual import VirtualClock
+from tenure.testing.virtual import SkewedClock
 from tenure.testing.wire import Wire
 from tenure.timing.interval import Every
 
@@ -37,22 +37,6 @@ def schedule(name: str = "report", *, body: bytes = b"{}", **given: Any) -> Sche
     if "cron" not in given:
         given.setdefault("every", 600)
     return schedule_from(name, call(body), **given)
-
-
-class Skewed:
-    """A worker's own wall clock, so many seconds ahead of the others."""
-
-    def __init__(self, clock: VirtualClock, ahead: float) -> None:
-        self._clock, self.ahead = clock, ahead
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
-
-    def wall(self) -> float:
-        return self._clock.wall() + self.ahead
-
-    def boot_id(self) -> str:
-        return self._clock.boot_id()
 
 
 class Crew:
@@ -79,10 +63,20 @@ class Crew:
     def start(self, *schedules: Schedule, workers: int = 1, ahead: float = 0.0) -> asyncio.Task[None]:
         for _ in range(workers):
             wire = Wire(self.harness.broker, self.harness.state)
-            clock = Skewed(self.harness.clock, ahead)
-            scheduler = Scheduler(schedules, wire.broker, wire.state.board, clock, self._publish, client="acme")
+            clock = SkewedClock(self.harness.clock, ahead)
+            scheduler = Scheduler(
+                schedules, wire.broker, wire.state.board, clock, self._publish, wall=wire.state.wall, client="acme"
+            )
             self.wires.append(wire)
             self._running.append(asyncio.create_task(scheduler.run()))
+        return self._running[-1]
+
+    def start_by_its_own_clock(self, line: Schedule, *, ahead: float) -> asyncio.Task[None]:
+        """A worker that takes its own wall clock for the store's."""
+        clock = SkewedClock(self.harness.clock, ahead)
+        wire = Wire(self.harness.broker, self.harness.state)
+        scheduler = Scheduler([line], wire.broker, wire.state.board, clock, self._publish, wall=clock.wall)
+        self._running.append(asyncio.create_task(scheduler.run()))
         return self._running[-1]
 
     def consume(self, every: float = 5.0) -> None:
@@ -462,31 +456,71 @@ async def test_when_the_wall_clock_jumps_back_nothing_is_sent_twice(crew: Crew) 
     assert crew.times == clock_times("12:10", "12:20", "12:30")
 
 
-async def test_workers_whose_clocks_differ_send_each_tick_once(crew: Crew) -> None:
+async def test_workers_whose_clocks_differ_send_each_tick_once_and_at_its_moment(crew: Crew) -> None:
     crew.consume()
-    for ahead in (0.0, -300.0, -1.0, 300.0):
+    for ahead in (0.0, -300.0, -1.0, 300.0, 3600.0):
         crew.start(schedule(), ahead=ahead)
         await asyncio.sleep(1)
     await crew.until("2026-06-01T13:02:00Z")
     assert crew.times == clock_times("12:10", "12:20", "12:30", "12:40", "12:50", "13:00")
+    assert [event.at for event in crew.events] == [pytest.approx(at(time), abs=1.1) for time in crew.times]
 
 
-async def test_a_tick_noted_far_ahead_is_said_once(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
-    wrong = crew.start(schedule(), ahead=7200.0)
-    await asyncio.sleep(1)
+async def test_ticks_go_on_after_a_worker_whose_clock_is_ahead_has_stopped(crew: Crew) -> None:
+    crew.consume()
+    wrong = crew.start(schedule(), ahead=3600.0)
+    await crew.until("2026-06-01T12:15:00Z")
     wrong.cancel()
     crew.start(schedule())
-    await asyncio.sleep(60)
-    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert "schedule report" in record.getMessage()
-    assert "120 min ahead" in record.getMessage()
-    await crew.until("2026-06-01T14:15:00Z")
-    assert [message.headers[SCHEDULED_FOR_HEADER] for message in await crew.take()] == clock_times("14:10")
+    await crew.until("2026-06-01T12:35:00Z")
+    assert crew.times == clock_times("12:10", "12:20", "12:30")
 
 
-async def test_after_a_jump_there_and_back_the_silence_is_said_and_can_be_ended(
+async def test_a_tick_noted_far_ahead_is_logged_once_and_silences_nothing(
     crew: Crew, caplog: pytest.LogCaptureFixture
 ) -> None:
+    early = Tick(schedule="report", at=at("2026-06-01T14:00:00Z"), spec="every 10 min", message_id="early")
+    await crew.harness.state.board.tick(early)
+    crew.start(schedule())
+    crew.consume()
+    await crew.until("2026-06-01T12:45:00Z")
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert "schedule report: a tick is noted for 2026-06-01T14:00:00+00:00" in record.getMessage()
+    assert "119.5 min ahead" in record.getMessage()
+    assert crew.times == clock_times("12:10", "12:20", "12:30", "12:40")
+
+
+async def test_what_was_sent_early_is_not_sent_again(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
+    crew.consume()
+    wrong = crew.start_by_its_own_clock(schedule(), ahead=1500.0)  # as workers did before
+    await crew.until("2026-06-01T12:06:00Z")
+    assert crew.times == clock_times("12:30")
+    wrong.cancel()
+    crew.start(schedule(), workers=2)
+    await crew.until("2026-06-01T12:45:00Z")
+    assert crew.times == clock_times("12:30", "12:10", "12:20", "12:40")
+    assert "24.0 min ahead" in caplog.text
+
+
+async def test_while_a_worker_still_sends_by_its_own_clock_the_others_send_on_time(crew: Crew) -> None:
+    crew.consume()
+    crew.start(schedule())
+    crew.start_by_its_own_clock(schedule(), ahead=1500.0)
+    await crew.until("2026-06-01T12:45:00Z")
+    assert set(crew.times) == set(clock_times("12:10", "12:20", "12:30", "12:40", "12:50", "13:00"))
+    assert len(crew.times) == 6
+
+
+async def test_a_tick_that_is_ahead_by_a_moment_is_waited_for(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
+    near = Tick(schedule="report", at=at("2026-06-01T12:00:31.5Z"), spec="every 10 min", message_id="near")
+    await crew.harness.state.board.tick(near)
+    crew.start(schedule())
+    await crew.until("2026-06-01T12:05:00Z")
+    assert await crew.noted() == near
+    assert caplog.records == []
+
+
+async def test_after_a_jump_there_and_back_ticks_go_on(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
     crew.start(schedule(), workers=2)
     crew.consume()
     await crew.until("2026-06-01T12:05:00Z")
@@ -497,9 +531,7 @@ async def test_after_a_jump_there_and_back_the_silence_is_said_and_can_be_ended(
     await asyncio.sleep(2)
     assert "a tick is noted for 2026-06-02T12:00:00+00:00" in caplog.text
     await crew.until("2026-06-01T12:25:00Z")
-    await crew.harness.state.board.forget("report")
-    await crew.until("2026-06-01T12:45:00Z")
-    assert crew.times == ["2026-06-02T12:00:00+00:00", *clock_times("12:30", "12:40")]
+    assert crew.times == ["2026-06-02T12:00:00+00:00", *clock_times("12:10", "12:20")]
 
 
 # --- another line ---------------------------------------------------------------------------------------
@@ -537,9 +569,9 @@ async def test_while_two_lines_are_deployed_a_common_moment_is_one_tick(crew: Cr
 
 
 async def test_another_line_is_no_way_back_behind_a_noted_tick(crew: Crew) -> None:
-    future = datetime(2026, 6, 1, 12, 45, tzinfo=UTC).timestamp()
-    await crew.harness.state.board.tick(Tick(schedule="report", at=future, spec="old"))
-    crew.start(schedule())
-    crew.consume()
-    await crew.until("2026-06-01T12:55:00Z")
-    assert crew.times == clock_times("12:50")
+    noted = datetime(2026, 6, 1, 12, 0, 31, 900_000, tzinfo=UTC).timestamp()
+    await crew.harness.state.board.tick(Tick(schedule="report", at=noted, spec="old"))
+    crew.start(schedule(every=1))
+    crew.consume(every=0.1)
+    await crew.until("2026-06-01T12:00:34.5Z")
+    assert crew.times[0] == "2026-06-01T12:00:32+00:00"

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from tenure.clock import SYSTEM_CLOCK
 from tenure.runtime import watchdog as module
 from tenure.runtime.sideloop import OwnThread
 from tenure.runtime.watchdog import Watchdog
@@ -33,7 +32,7 @@ async def test_a_blocked_loop_is_told_once_a_spell_with_the_line_that_blocks() -
             told.append((seconds, stack))
             is_told.set()
 
-    watchdog = Watchdog(asyncio.get_running_loop(), SYSTEM_CLOCK, tell)
+    watchdog = Watchdog(asyncio.get_running_loop(), tell)
     side = OwnThread("side")
     await side.start([watchdog.run])
     for spell in (1, 2):
@@ -61,7 +60,7 @@ async def has_moved(watchdog: Watchdog) -> None:
 async def test_a_loop_that_moves_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCKED_SECONDS", 10.0)  # a busy machine holds loops up too
     told: list[float] = []
-    watchdog = Watchdog(asyncio.get_running_loop(), SYSTEM_CLOCK, lambda seconds, _stack: told.append(seconds))
+    watchdog = Watchdog(asyncio.get_running_loop(), lambda seconds, _stack: told.append(seconds))
     side = OwnThread("side")
     await side.start([watchdog.run])
     for _ in range(20):

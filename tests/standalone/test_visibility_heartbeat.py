@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 
+from tenure.clock import SystemClock
 from tenure.errors import BadArgument, LeaseLost
 from tenure.standalone import VisibilityHeartbeat
 from tenure.testing.virtual import VirtualClock
@@ -86,6 +88,23 @@ async def test_time_since_the_receive_counts(virtual_clock: VirtualClock) -> Non
     async with heartbeat:
         await asyncio.sleep(0.1)
     assert client.calls == [(1000, 30)], "20 s of it are over: at once"
+
+
+async def test_on_a_machine_that_has_slept_the_receive_is_still_a_moment_of_time_monotonic(
+    virtual_clock: VirtualClock,
+) -> None:
+    class Slept(SystemClock):
+        def monotonic(self) -> float:
+            return super().monotonic() + 3600.0
+
+    client, received_at = FakeSqs(virtual_clock, 1030), time.monotonic()  # noqa: TID251 - what callers have
+    heartbeat = VisibilityHeartbeat(
+        client, MESSAGE, queue_url="q", visibility_timeout=30, received_at=received_at, clock=Slept()
+    )
+    async with heartbeat:
+        await asyncio.sleep(0.1)
+    assert not heartbeat.is_lost, "it was received just now, not an hour ago"
+    assert client.calls == []
 
 
 async def test_a_receive_in_the_future_is_refused(virtual_clock: VirtualClock) -> None:

@@ -70,20 +70,20 @@ def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
         out.print("No schedules: none in the code, none known to the store." if not is_place(target)
                   else "No schedules are known here.")  # fmt: skip
         return
-    wall = app.clock.wall()
+    wall = app.state.wall()
     out.print(_wide(rows, wall) if out.width >= WIDE else _narrow(rows, wall, out.width))
 
 
 async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
     ticks = {tick.schedule: tick for tick in await app.state.board.ticks() if _is_own(app, tick)}
-    now = app.clock.wall()
+    now = app.state.wall()
     rows = []
     for name in sorted({*app.schedules, *ticks}):
         tick, schedule = ticks.get(name), app.schedules.get(name)
         state = await _state(app, tick)
         if schedule is not None:
             task, moments = schedule.call.task, schedule.moments
-            following = moments.next_after(now if tick is None else tick.at)
+            following = moments.next_after(now if tick is None else min(tick.at, now))
             row = Row(name=name, spec=moments.spec, task=task.name, queue=task.queue, in_app=True,
                       next_at=following if following != float("inf") else None)  # fmt: skip
         else:

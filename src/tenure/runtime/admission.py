@@ -5,7 +5,7 @@ run gets its verdict here and goes straight to `settling`; the rest is held by `
 Before: `intake.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -62,14 +62,16 @@ class Admission:
 
     def __init__(  # noqa: PLR0913 - made in one place, by the path
         self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
-        tasks: Mapping[str, Task[..., Any]], room: Room, learning: Learning, routing: Routing | None = None,
+        wall: Callable[[], float], tasks: Mapping[str, Task[..., Any]], room: Room, learning: Learning,
+        routing: Routing | None = None,
     ) -> None:  # fmt: skip
-        """Let in messages of the tasks in `tasks`."""
+        """Let in messages of the tasks in `tasks`. `wall` is the store's time, by which messages expire."""
         self._broker = broker
         self._ledger = state.ledger
         self._strangers = Strangers(state, clock)
         self._routing = routing or Routing(None, 1)
         self._clock = clock
+        self._wall = wall
         self._slots = slots
         self._crew = crew
         self._room = room
@@ -187,7 +189,7 @@ class Admission:
     def _has_expired(self, moment: float, counters: Counters) -> bool:
         """Only while nobody began it: what waits for its next try has perhaps done half of its work."""
         was_begun = counters.attempts or counters.crashes or counters.lost
-        return not was_begun and self._clock.wall() >= moment
+        return not was_begun and self._wall() >= moment
 
     def _has_place(self, delivery: Delivery) -> bool:
         """The task's own limit; asked last, because whoever is let in keeps a place until its code has ended."""

@@ -1,7 +1,8 @@
 """Beside the path: what keeps a worker's leases and knows the world, while handlers may block its loop.
 
-Heartbeat, sweeper, liveness tick, board, watchdog and pruner, on a loop and thread of their own with connections of
-their own (`twin`); in virtual time in the one loop there is. What they find out is told on the worker's loop.
+Heartbeat, sweeper, liveness tick, board, watchdog, pruner and the look for a suspended machine, on a loop and thread
+of their own with connections of their own (`twin`); in virtual time in the one loop there is. What they find out is
+told on the worker's loop.
 
 Made by `path.py`, which is the `Listener`.
 """
@@ -24,6 +25,8 @@ from tenure.runtime.noticing import Noticing
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.pruning import Pruner
 from tenure.runtime.sideloop import OwnThread, SameLoop, Side
+from tenure.runtime.skewing import Skewing
+from tenure.runtime.suspension import Suspension
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.tether import Tether
 from tenure.runtime.watchdog import Watchdog
@@ -98,8 +101,15 @@ class Beside:
             on_cancelled=self.heartbeat.check_now,
             every=options.liveness_seconds,
         )  # fmt: skip
+        # Where the supervisor keeps the leases, it looks itself.
+        self._suspension = None if isinstance(self.heartbeat, EntrustedHeartbeat) else Suspension(
+            clock, self.heartbeat.__len__, self.heartbeat.check_now, every=options.liveness_seconds
+        )  # fmt: skip
+        #: The store's wall time, learned once a second by `Noticing`.
+        self.wall = twin_state.wall
+        self._skewing = Skewing(listener.owner.name, clock, self.wall, options.liveness_seconds)
         self._pruner = Pruner(twin_state.journal, options.journal_keep_seconds)
-        self._watchdog = Watchdog(self._loop, clock, lambda s, stack: self._tell(listener.on_blocked, s, stack))
+        self._watchdog = Watchdog(self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack))
         self._own_thread = options.own_thread
         self._liveness_seconds = options.liveness_seconds
         name = f"tenure-side-{listener.owner.nonce}"
@@ -121,6 +131,8 @@ class Beside:
         every = self._liveness_seconds
         watch_roster = lambda: self._sweeper.watch(lambda: self._listener.owner, every)  # noqa: E731
         jobs = [self.heartbeat.run, self._sweeper.run, watch_roster, self._noticing.run, self._pruner.run]
+        jobs += [self._skewing.run]
+        jobs += [] if self._suspension is None else [self._suspension.run]
         return [*jobs, self._watchdog.run] if self._own_thread else jobs
 
     @contextlib.asynccontextmanager

@@ -19,6 +19,8 @@ from tenure.runtime import orders
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.held import Held, Wish
+from tenure.runtime.sideloop import cancel
+from tenure.runtime.suspension import Suspension
 from tenure.runtime.wire import Frame
 from tenure.state import Ledger
 
@@ -29,7 +31,8 @@ class Keeping:
     def __init__(self, broker: Broker, ledger: Ledger, clock: Clock, tell: Callable[[Frame], None]) -> None:
         """Beat through `broker` and `ledger`; `tell` the child."""
         self._tell = tell
-        self._heartbeat = _Heartbeat(broker, ledger, clock, self)
+        self._heartbeat = heartbeat = _Heartbeat(broker, ledger, clock, self)
+        self._suspension = Suspension(clock, heartbeat.__len__, heartbeat.check_now)
         self._entrusted: dict[int, Delivery] = {}
         self._numbers: dict[Delivery, int] = {}
         self._extended: list[tuple[int, float]] = []
@@ -37,7 +40,11 @@ class Keeping:
 
     async def run(self) -> None:
         """Beat until cancelled."""
-        await self._heartbeat.run()
+        watching = asyncio.create_task(self._suspension.run())
+        try:
+            await self._heartbeat.run()
+        finally:
+            await cancel([watching])
 
     def freeze(self) -> None:
         """The child stands still: so do its leases."""

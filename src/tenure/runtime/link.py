@@ -26,19 +26,20 @@ class Desk:
 
     __slots__ = (
         "body_limit", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
-        "tell_size",
+        "tell_size", "wall",
     )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - made in one place, by the path
         self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits, *,
-        check: ClaimCheck | None = None, learning: Learning | None = None,
+        wall: Callable[[], float], check: ClaimCheck | None = None, learning: Learning | None = None,
         tell_size: Callable[[Delivery, float], None] = lambda _delivery, _size: None,
     ) -> None:  # fmt: skip
-        """Nobody is stopping yet."""
+        """Nobody is stopping yet. `wall` is the store's time, for messages that are handed on."""
         self.heartbeat = heartbeat
         self.records = records
         self.progress = progress
         self.clock = clock
+        self.wall = wall
         #: Largest envelope that the broker takes.
         self.body_limit = traits.body_limit
         #: Where what is larger goes, when the run is over.
@@ -130,7 +131,7 @@ class WorkerLink:
 
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on with the ack."""
-        out = self._delivery.hand_on(call, options, sent_at=self._desk.clock.wall())
+        out = self._delivery.hand_on(call, options, sent_at=self._desk.wall())
         try:
             size = self._desk.size_of(out.message)
         except BaseException:

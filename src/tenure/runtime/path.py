@@ -80,7 +80,7 @@ class Path:
         self.deletions = Deletions(self._tell)
         self.desk = Desk(
             heartbeat, state.records, self.progress, clock, broker.traits,
-            check=claim_check, learning=learning, tell_size=self._tell_size,
+            wall=self.beside.wall, check=claim_check, learning=learning, tell_size=self._tell_size,
         )  # fmt: skip
         self.handling = Handling(
             clock, slots, self._room, self.conclude,
@@ -93,7 +93,7 @@ class Path:
         )  # fmt: skip
         self.handling.on_fetched = self._on_fetched
         admission = Admission(
-            broker, state, clock, slots, self,
+            broker, state, clock, slots, self, wall=self.beside.wall,
             tasks=tasks, room=self._room, learning=learning, routing=Routing(router, options.sweep.max_attempts),
         )  # fmt: skip
         self.intake = Intake(

@@ -2,13 +2,18 @@
 
 Nobody is elected. Every worker works out the same ticks, and sends a tick's message under an id that follows from
 the schedule's name and the moment, so the broker keeps one copy. Then the tick is noted on the board: nothing at or
-before the newest noted tick of a schedule is ever sent, whatever a wall clock says later. Send first, note second:
-a crash between the two repeats the send, which changes nothing; the other order would lose the tick. Only a worker
-that is frozen just before its send, for longer than the broker remembers ids, can send a tick again.
+before the newest noted tick of a schedule is sent. Send first, note second: a crash between the two repeats the send,
+which changes nothing; the other order would lose the tick. Only a worker that is frozen just before its send, for
+longer than the broker remembers ids, can send a tick again.
+
+The time is the store's (`State.wall`), so a worker whose own clock is wrong sends nothing early or late. A noted tick
+that lies ahead of the store's time comes from a clock that was wrong: an earlier Tenure's, or the store's own. It is
+logged and forgotten, and the schedule goes on with its next tick. What was sent early is not sent a second time: the
+broker knows its id for as long as it keeps what is finished.
 
 A tick is missed if it is older than `GRACE_SECONDS` when a worker comes to it, or if a later one has come too. At
 most one message is sent for all that was missed, and none for the time before the schedule, or its present line,
-was first seen. Of workers whose clocks differ, the one that is ahead decides when a tick comes.
+was first seen.
 
 Runs in every worker, beside the sweeper. Before: `app.schedule`. Next: `Broker.send`.
 """
@@ -45,8 +50,8 @@ SCHEDULED_FOR_HEADER = "tenure-scheduled-for"
 _LOOK_SECONDS = 1.0
 _LEAST_SECONDS = 0.001
 
-#: A noted tick that lies further ahead is a clock gone wrong, here or there.
-_AHEAD_SECONDS = 3600.0
+#: A noted tick that lies further ahead of the store's time was noted by a clock that was wrong.
+_AHEAD_SECONDS = 2.0
 
 Publish = Callable[[Sequence[Event]], None]
 
@@ -64,19 +69,22 @@ class Scheduler:
 
     def __init__(
         self, schedules: Sequence[Schedule], broker: Sender, board: Board, clock: Clock, publish: Publish, *,
-        client: str | None = None,
+        wall: Callable[[], float], client: str | None = None,
     ) -> None:  # fmt: skip
-        """Send on behalf of `client`; tell `publish` of ticks that this worker was the first to note."""
+        """Send on behalf of `client`; tell `publish` of ticks that this worker was the first to note.
+
+        `wall` is the store's wall time.
+        """
         self._schedules = tuple(schedules)
         self._broker = broker
         self._board = board
         self._clock = clock
+        self._wall = wall
         self._publish = publish
         self._client = client
         #: By name: the newest tick that is settled as far as we know, and the next one. Missing: not looked at yet.
         self._floor: dict[str, float] = {}
         self._next: dict[str, float] = {}
-        self._told_ahead: set[str] = set()
 
     async def run(self) -> None:
         """Look at the clock once a second, and when a tick comes, for ever."""
@@ -89,27 +97,28 @@ class Scheduler:
                 backoff.failed(logger, "scheduling", error)
                 await backoff.pause()
                 continue
-            wait = min(self._next.values(), default=math.inf) - self._clock.wall()
+            wait = min(self._next.values(), default=math.inf) - self._wall()
             await asyncio.sleep(min(_LOOK_SECONDS, max(_LEAST_SECONDS, wait)))
 
     async def look(self) -> None:
         """Settle every tick that is due now."""
-        now = self._clock.wall()
+        now = self._wall()
         due = [schedule for schedule in self._schedules if self._is_due(schedule.name, now)]
         if due:
             # Asked anew at each tick: most often another worker was faster, and there is nothing to send.
             known = {tick.schedule: tick for tick in await self._board.ticks()}
             for schedule in due:
                 await self._settle(schedule, known.get(schedule.name), now)
-        self._tell_of_clocks(now)
 
     def _is_due(self, name: str, now: float) -> bool:
-        """Whether to ask the board; what lies too far ahead may have been forgotten there meanwhile."""
+        """Whether to ask the board: a tick has come, or the store's clock was set back behind the last one."""
         floor = self._floor.get(name)
         return floor is None or self._next[name] <= now or floor - now > _AHEAD_SECONDS
 
     async def _settle(self, schedule: Schedule, known: Tick | None, now: float) -> None:
         is_first_look = schedule.name not in self._floor
+        if known is not None and known.at - now > _AHEAD_SECONDS:
+            known = await self._go_back(schedule, known, now)
         if known is None or (is_first_look and known.spec != _spec(schedule)):
             await self._board.tick(_tick(schedule, now, ""))
             self._plan(schedule, now)
@@ -157,19 +166,22 @@ class Scheduler:
         self._floor[schedule.name] = floor
         self._next[schedule.name] = schedule.moments.next_after(floor)
 
-    def _tell_of_clocks(self, now: float) -> None:
-        """Nothing is sent before a noted tick that lies ahead of us; better said than found out."""
-        for schedule in self._schedules:
-            name, floor = schedule.name, self._floor[schedule.name]
-            if floor - now <= _AHEAD_SECONDS:
-                self._told_ahead.discard(name)
-            elif name not in self._told_ahead:
-                self._told_ahead.add(name)
-                logger.error(
-                    "schedule %s: a tick is noted for %s, which by this host's clock is %.0f min ahead, and nothing is "
-                    "sent before it. Some clock is or was wrong; once it is right, forget the schedule to begin anew",
-                    name, _iso(schedule, floor), (floor - now) / 60,
-                )  # fmt: skip
+    async def _go_back(self, schedule: Schedule, known: Tick, now: float) -> Tick:
+        """Forget a tick that lies ahead; the one to go on from: the last that we know of, or now.
+
+        Several workers may do so at once: each notes a moment that has come, and a tick that is sent again for it has
+        the same id.
+        """
+        logger.error(
+            "schedule %s: a tick is noted for %s, which by the store's clock is %.1f min ahead: a clock is or was "
+            "wrong. The schedule goes on from now; what was sent early is not sent again",
+            schedule.name, _iso(schedule, known.at), (known.at - now) / 60,
+        )  # fmt: skip
+        at = min(self._floor.get(schedule.name, now), now)
+        await self._board.forget(schedule.name)
+        back = _tick(schedule, at, "")
+        await self._board.tick(back)
+        return back
 
 
 def tick_id(name: str, at: float) -> str:

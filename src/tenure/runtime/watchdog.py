@@ -12,8 +12,6 @@ import threading
 import traceback
 from collections.abc import Callable
 
-from tenure.clock import Clock
-
 logger = logging.getLogger("tenure.watchdog")
 
 LOOK_SECONDS = 0.5
@@ -23,23 +21,22 @@ BLOCKED_SECONDS = 1.0
 class Watchdog:
     """Looks at one loop from another."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, on_blocked: Callable[[float, str], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None]) -> None:
         """Watch `loop`, whose thread is the caller's."""
         self._loop = loop
         self._thread_id = threading.get_ident()
-        self._clock = clock
         self._on_blocked = on_blocked
-        self._seen = clock.monotonic()
+        self._seen = 0.0
 
     async def run(self) -> None:
         """Look for ever; one report a spell."""
         reported = False
-        self._seen = self._clock.monotonic()
+        self._seen = _awake()
         while True:
             self._loop.call_soon_threadsafe(self._answer)
-            looked = self._clock.monotonic()
+            looked = _awake()
             await asyncio.sleep(LOOK_SECONDS)
-            now = self._clock.monotonic()
+            now = _awake()
             silent, still = now - self._seen, now - looked - LOOK_SECONDS
             if still >= BLOCKED_SECONDS:
                 self._report_standstill(still)
@@ -50,7 +47,7 @@ class Watchdog:
                 self._report(silent)
 
     def _answer(self) -> None:
-        self._seen = self._clock.monotonic()
+        self._seen = _awake()
 
     def _report(self, silent: float) -> None:
         frame = sys._current_frames().get(self._thread_id)  # noqa: SLF001 - the documented way to see another thread
@@ -65,3 +62,8 @@ class Watchdog:
             still,
         )
         self._on_blocked(still, "")
+
+
+def _awake() -> float:
+    """The loops' own time: while the machine is suspended nothing is blocked (`suspension.py` says so)."""
+    return asyncio.get_running_loop().time()

@@ -226,7 +226,11 @@ class Worker:
             return []
         publish, client = self._bus.publish, self._client
         sender = Post(self._broker, self._claim_check)
-        return [Scheduler(schedules, sender, self._state.board, self._clock, publish, client=client).run]
+        return [
+            Scheduler(
+                schedules, sender, self._state.board, self._clock, publish, wall=self._path.beside.wall, client=client
+            ).run
+        ]
 
     def _tidying(self) -> list[Job]:
         if self._claim_check is None:

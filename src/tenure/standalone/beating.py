@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tenure.answer import Answer, AnswerKind, read_answer
-from tenure.clock import Clock
+from tenure.clock import Clock, asleep_seconds
 from tenure.errors import BadArgument, LeaseLost
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
@@ -57,7 +57,7 @@ class Beating:
         self._clock = clock
         extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
         now = clock.monotonic()
-        self._began = now if received_at is None else received_at
+        self._began = now if received_at is None else received_at + asleep_seconds(clock)
         if not self._began <= now:
             msg = f"received_at={received_at!r} is not past: pass a moment of time.monotonic(); no beat was sent"
             raise BadArgument(msg)

@@ -51,6 +51,8 @@ class Fault(Protocol):
 class Harness(Steps, ABC):
     """A fresh broker and state under test, from `async with` to its end."""
 
+    #: The store tells wall time by a clock of its own. False: by this machine's.
+    has_own_clock = False
     #: How many storms blow over it; each costs thousands of calls.
     storms = 4
     #: What a worker test calls very long: longer than a task that nobody knows is waited for (ten minutes).

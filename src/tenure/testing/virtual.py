@@ -30,16 +30,18 @@ class VirtualClock:
 
     def __init__(self) -> None:
         """Start at a round moment."""
+        #: The loop's time: as `CLOCK_MONOTONIC`, it stands still in a suspended machine.
         self.now = 1000.0
+        self._asleep = 0.0
         self._wall_offset = WALL_EPOCH
 
     def monotonic(self) -> float:
-        """Virtual seconds."""
-        return self.now
+        """Virtual seconds, time asleep included."""
+        return self.now + self._asleep
 
     def wall(self) -> float:
-        """Virtual Unix seconds; `set_wall_back` and forward moves show here only."""
-        return self.now + self._wall_offset
+        """Virtual Unix seconds; `move_wall` shows here only."""
+        return self.now + self._asleep + self._wall_offset
 
     def boot_id(self) -> str:
         """Virtual time has one boot."""
@@ -48,6 +50,31 @@ class VirtualClock:
     def move_wall(self, seconds: float) -> None:
         """Let the wall clock jump, as NTP or an operator would; monotonic time does not notice."""
         self._wall_offset += seconds
+
+    def suspend(self, seconds: float) -> None:
+        """Let the machine have been suspended for so long: all clocks went on, and timers of the loop did not."""
+        self._asleep += seconds
+
+
+class SkewedClock:
+    """The clock of a machine whose wall clock is wrong: so many seconds ahead of `clock`'s."""
+
+    def __init__(self, clock: VirtualClock, ahead: float) -> None:
+        """Everything else is as `clock` says."""
+        self._clock = clock
+        self.ahead = ahead
+
+    def monotonic(self) -> float:
+        """Virtual seconds, time asleep included."""
+        return self._clock.monotonic()
+
+    def wall(self) -> float:
+        """What this machine shows."""
+        return self._clock.wall() + self.ahead
+
+    def boot_id(self) -> str:
+        """Virtual time has one boot."""
+        return self._clock.boot_id()
 
 
 class NothingToWaitFor(RuntimeError):

@@ -177,6 +177,9 @@ class _StateEnd:
         self.journal = _End(wire, "journal", inner.journal)
         self.board = _End(wire, "board", inner.board)
 
+    def wall(self) -> float:
+        return self._inner.wall()
+
     async def open(self) -> None:
         await self._inner.open()
 

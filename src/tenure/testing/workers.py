@@ -19,6 +19,7 @@ from tenure.broker import Sent
 from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.cloakroom import Cloakroom
+from tenure.clock import Clock
 from tenure.errors import ConfigurationError
 from tenure.foreign import Router
 from tenure.handle import Asker, Handle, Read
@@ -119,7 +120,7 @@ class Stage:
 
     async def submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
         """What a task needs of its app."""
-        wall = self.harness.clock.wall()
+        wall = self.harness.state.wall()
         out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
         (sent,) = await self.send(out)
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
@@ -161,11 +162,12 @@ class Stage:
         self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
         tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
         children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (), has_room: bool = True,
-        learning: bool = True,
+        learning: bool = True, clock: Clock | None = None,
     ) -> Actor:  # fmt: skip
         """A worker that leases from now on, for all tasks of the stage or only for `tasks`.
 
-        `has_room=False`: it does not know of the stage's cloakroom. `learning=False`: it learns nothing.
+        `clock`: its machine's, if that is another. `has_room=False`: it does not know of the stage's cloakroom.
+        `learning=False`: it learns nothing.
         """
         wire = wire or self.wire()
         options = WorkerOptions(
@@ -179,7 +181,8 @@ class Stage:
             learning=learning,
         )
         worker = self.worker_type(
-            wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,
+            wire.broker, wire.state, self.tasks if tasks is None else tasks,
+            clock or self.harness.clock, options,
             opening=_is_open, locate=_nowhere, schedules=lambda: schedules, router=self.router,
             children=cast("Callable[..., Children]", children or Children),
             claim_check=ClaimCheck(wire.room(self.cloakroom)) if has_room and self.cloakroom is not None else None,

@@ -14,6 +14,7 @@ from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swep
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
+from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 
 
@@ -40,7 +41,9 @@ class SqsBroker:
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
         spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
-        return [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
+        findings = [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
+        options, own, store = self._store.options, self._store.clock.wall(), self._store.table.wall()
+        return [*findings, *find_skew(options.state_place, own=own, store=store)]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         return await self._store.act(sending.send(self._store, batch)) if batch else []

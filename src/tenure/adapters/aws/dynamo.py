@@ -60,6 +60,9 @@ class DynamoTable:
     def now(self) -> float:
         return self._link.timeline.now()
 
+    def wall(self) -> float:
+        return self._link.timeline.wall()
+
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         found: dict[Place, Row] = {}
         for some in _portions(list(dict.fromkeys(places)), _READS):

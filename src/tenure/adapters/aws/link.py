@@ -45,12 +45,14 @@ class Link:
     """Clients of SQS and DynamoDB on one event loop."""
 
     def __init__(
-        self, options: Options, clock: Clock, prepare: Prepare | None = None, worked: set[tuple[str, str]] | None = None
-    ) -> None:
+        self, options: Options, clock: Clock, prepare: Prepare | None = None,
+        worked: set[tuple[str, str]] | None = None, timeline: Timeline | None = None,
+    ) -> None:  # fmt: skip
         """Nothing is opened yet."""
         self.options = options
         self.clock = clock
-        self.timeline = Timeline(clock)
+        #: Shared with twins: what one of them hears holds for all.
+        self.timeline = Timeline(clock) if timeline is None else timeline
         #: How often each operation was called.
         self.calls: Counter[str] = Counter()
         self._prepare = prepare
@@ -67,7 +69,7 @@ class Link:
 
     def twin(self) -> "Link":
         """For another event loop."""
-        return Link(self.options, self.clock, self._prepare, self._worked)
+        return Link(self.options, self.clock, self._prepare, self._worked, self.timeline)
 
     async def open(self) -> None:
         """Take note of the loop. Clients are made when they are first needed."""

@@ -24,6 +24,9 @@ class MemoryTable:
     def now(self) -> float:
         return self._clock.monotonic()
 
+    def wall(self) -> float:
+        return self._clock.wall()
+
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         await asyncio.sleep(0)
         return [self._rows.get(place) for place in places]

@@ -35,6 +35,9 @@ class AwsState:
     def board(self) -> AwsBoard:
         return self._store.board
 
+    def wall(self) -> float:
+        return self._store.table.wall()
+
     async def open(self) -> None:
         await self._store.open()
 

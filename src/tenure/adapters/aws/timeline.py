@@ -23,6 +23,8 @@ class Timeline:
         """Nothing was heard yet."""
         self._clock = clock
         self._is_virtual = not isinstance(clock, SystemClock)
+        #: What stands for the service's wall clock in virtual time: ours as it was, whatever is set here later.
+        self._began = clock.wall() - clock.monotonic()
         #: The service's time is our monotonic one plus something between these.
         self._least, self._most = -math.inf, math.inf
         self._heard = 0.0
@@ -36,6 +38,10 @@ class Timeline:
             return self._clock.wall()
         # The late end of the doubt is cut first by quick answers, so the early end is the better guess.
         return now + min(self._least + _HALF, (self._least + self._most) / 2)
+
+    def wall(self) -> float:
+        """The service's wall time: the same line, which in virtual time begins elsewhere."""
+        return self._clock.monotonic() + self._began if self._is_virtual else self.now()
 
     def hear(self, date: str | None, asked: float) -> None:
         """An answer that was asked for at `asked` (monotonic) came just now, and says when it was made."""

@@ -15,6 +15,7 @@ from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swep
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
+from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 
 
@@ -45,8 +46,9 @@ class AzureBroker:
         return AzureBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """Nothing can be set up wrongly."""
-        return []
+        """Nothing can be set up wrongly there; our clock can."""
+        store = self._store
+        return find_skew(store.options.place, own=store.clock.wall(), store=store.wall())
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""

@@ -71,4 +71,4 @@ def _age(store: Store, shown: Sequence[Any]) -> float | None:
         sent_at = decode(wire.read(shown[0].content).raw or b"").sent_at
     except BodyUndecodable:
         sent_at = shown[0].inserted_on.timestamp()
-    return max(0.0, store.clock.wall() - sent_at)
+    return max(0.0, store.wall() - sent_at)

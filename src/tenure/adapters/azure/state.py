@@ -45,6 +45,10 @@ class AzureState:
         """What operators and schedules say."""
         return self._board
 
+    def wall(self) -> float:
+        """The account's, as its answers tell it; where the rows lie elsewhere, that store's."""
+        return self._store.wall()
+
     async def open(self) -> None:
         """Connect, and make what must exist where that was asked for."""
         await self._store.open()

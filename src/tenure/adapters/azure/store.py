@@ -100,6 +100,10 @@ class Store:
         """Whether what is missing is created."""
         return self.options.create and not self.must_exist
 
+    def wall(self) -> float:
+        """Wall time by the clock of whoever keeps the rows."""
+        return self.timeline.wall() if isinstance(self.rows, Rows) else self.rows.wall()
+
     def busy(self) -> bool:
         """Whether the service is at work for us."""
         return self._busy > 0

@@ -37,6 +37,10 @@ class TableRows:
         """Let go."""
         await self._table.close()
 
+    def wall(self) -> float:
+        """Wall time by that table's clock."""
+        return self._table.wall()
+
     async def get(self, part: str, key: str) -> Row | None:
         """One row. None: it is not there."""
         return (await self.get_all([(part, key)]))[0]

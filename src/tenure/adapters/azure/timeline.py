@@ -19,7 +19,9 @@ class Timeline:
         """Start with our own wall clock, until the service said something."""
         self._clock = clock
         self.is_virtual = not isinstance(clock, SystemClock)
-        self._offset = 0.0 if self.is_virtual else clock.wall() - clock.monotonic()
+        #: What stands for the service's wall clock in virtual time: ours as it was, whatever is set here later.
+        self._began = clock.wall() - clock.monotonic()
+        self._offset = 0.0 if self.is_virtual else self._began
         self._heard = False
 
     def now(self) -> float:
@@ -28,7 +30,7 @@ class Timeline:
 
     def wall(self) -> float:
         """The service's own wall time."""
-        return self._clock.wall() if self.is_virtual else self.now()
+        return self._clock.monotonic() + (self._began if self.is_virtual else self._offset)
 
     def hear(self, date: str | None, asked: float) -> None:
         """The service said `date` in an answer to what was asked at `asked` (monotonic)."""

@@ -48,6 +48,10 @@ class MemoryState:
         """What operators and schedules say."""
         return self._board
 
+    def wall(self) -> float:
+        """The clock of this machine."""
+        return self._store.clock.wall()
+
     async def open(self) -> None:
         """Nothing to connect to."""
 

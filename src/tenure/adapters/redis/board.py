@@ -33,7 +33,7 @@ class RedisBoard:
     async def read(self) -> Notices:
         """Everything a worker must know."""
         commands = [*_cancels_at(self._common), ("HVALS", f"{self._common}pauses")]
-        count, ids, pauses = await self._store.commands_at(self._common, commands)
+        count, ids, pauses = await self._store.commands_and_time(self._common, commands)
         cancels = [(count, ids)] if not self._store.link.is_cluster else await self._cancels_of_queues()
         read = (strange.read(_pause, raw, "pauses") for raw in pauses)
         return Notices(

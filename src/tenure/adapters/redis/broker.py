@@ -13,6 +13,7 @@ from tenure.broker import EVERY_STATE, BrokerTraits, Browsed, Depth, Sent, Sweep
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 
 _DAY = 86_400.0
@@ -67,8 +68,9 @@ class RedisBroker:
         return RedisBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """What is wrong with the server, which has all queues."""
-        return list(self._store.findings)
+        """What is wrong with the server, which has all queues, and with our clock."""
+        store = self._store
+        return [*store.findings, *find_skew(store.options.place, own=store.clock.wall(), store=store.wall.now())]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""

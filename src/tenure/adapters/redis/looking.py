@@ -107,7 +107,7 @@ def _browsed(one: Found) -> Browsed:
 
 def _age(store: Store, sent: bytes) -> float | None:
     try:
-        return max(0.0, store.clock.wall() - float(sent)) if sent else None
+        return max(0.0, store.wall.now() - float(sent)) if sent else None
     except ValueError:
         return None
 

@@ -45,6 +45,10 @@ class RedisState:
         """What operators and schedules say."""
         return self._board
 
+    def wall(self) -> float:
+        """The server's."""
+        return self._store.wall.now()
+
     async def open(self) -> None:
         """Connect, unless the broker has."""
         await self._store.open()

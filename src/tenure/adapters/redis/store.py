@@ -24,6 +24,7 @@ from tenure.adapters.redis.naming import Names
 from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.script import LOOK, Script
 from tenure.adapters.redis.sentinel import SentinelLink
+from tenure.adapters.redis.server_wall import ServerWall
 from tenure.clock import Clock, SystemClock
 from tenure.finding import Finding
 from tenure.owner import retired
@@ -58,11 +59,15 @@ def read_queues(raws: Iterable[bytes]) -> list[str]:
 class Store:
     """One place for messages and state."""
 
-    def __init__(self, options: Options, clock: Clock, *, must_exist: bool = False) -> None:
+    def __init__(
+        self, options: Options, clock: Clock, *, must_exist: bool = False, wall: ServerWall | None = None
+    ) -> None:
         """Nothing is opened yet."""
         self.options = options
         self._must_exist = must_exist
         self.clock = clock
+        #: What the server's wall clock shows; twins go on from what is known here.
+        self.wall = ServerWall(clock) if wall is None else wall
         #: A clock that is not the machine's decides itself; else the server's does.
         self.is_virtual = not isinstance(clock, SystemClock)
         self.link: Link = _LINKS[options.kind](options)
@@ -93,6 +98,7 @@ class Store:
                     self._has_waitaof, self.findings = await check(
                         self.command, self.options, self.names, must_exist=self._must_exist
                     )
+                    await self.commands_and_time(self.names.common, [])
                 except BaseException:
                     await self.link.close()
                     raise
@@ -110,7 +116,7 @@ class Store:
 
     def twin(self) -> "Store":
         """The same place, for another loop."""
-        return Store(self.options, self.clock, must_exist=self._must_exist)
+        return Store(self.options, self.clock, must_exist=self._must_exist, wall=self.wall)
 
     def busy(self) -> bool:
         """Whether an answer is on its way."""
@@ -213,6 +219,13 @@ class Store:
             return await self.link.commands(key, commands)
         finally:
             await self._end_work()
+
+    async def commands_and_time(self, key: str, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Several, and hear in the same exchange what time it is there."""
+        asked = self.clock.monotonic()
+        *answers, told = await self.commands_at(key, [*commands, ("TIME",)])
+        self.wall.hear(told, asked)
+        return answers
 
     async def _end_work(self) -> None:
         self._busy -= 1

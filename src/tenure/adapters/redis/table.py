@@ -53,14 +53,20 @@ class RedisTable:
     def now(self) -> float:
         return self._clock.monotonic() + self._offset
 
+    def wall(self) -> float:
+        return self._store.wall.now()
+
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         await self._be_followed()
         by_part: dict[str, list[str]] = {}
         for place in places:
             by_part.setdefault(place.part, []).append(place.sort)
         commands = [("HMGET", self._hash(part), *sorts) for part, sorts in by_part.items()]
-        *answers, (seconds, micros) = await self._store.commands_at(self._store.names.common, [*commands, ("TIME",)])
+        asked = self._clock.monotonic()
+        *answers, told = await self._store.commands_at(self._store.names.common, [*commands, ("TIME",)])
+        self._store.wall.hear(told, asked)
         if not self._store.is_virtual:
+            seconds, micros = told
             self._offset = int(seconds) + int(micros) / 1e6 - self._clock.monotonic()
         texts = {part: iter(found) for part, found in zip(by_part, answers, strict=True)}
         found = [(place, next(texts[place.part])) for place in places]

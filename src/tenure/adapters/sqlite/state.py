@@ -45,6 +45,10 @@ class SqliteState:
         """What operators and schedules say."""
         return self._board
 
+    def wall(self) -> float:
+        """The clock of this machine."""
+        return self._store.clock.wall()
+
     async def open(self) -> None:
         """Open the file, unless the broker has."""
         await self._store.open()

@@ -50,6 +50,9 @@ class LocalTable:
     def now(self) -> float:
         return self._clock.monotonic() + self._offset
 
+    def wall(self) -> float:
+        return self._clock.wall()
+
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         def read(db: sqlite3.Connection) -> list[Row | None]:
             found: list[Row | None] = []

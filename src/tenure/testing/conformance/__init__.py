@@ -1,7 +1,7 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
     broker/   eighteen themes, from sending to crashing
-    state/    ledger, records, roster, journal and its samples, board and its turns
+    state/    ledger, records, roster, journal and its samples, board and its turns, wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
 
@@ -39,7 +39,7 @@ from tenure.testing.conformance.broker import (
     Waiting,
 )
 from tenure.testing.conformance.runner import Failure, Suite, list_tests, pytest_classes, run_suites
-from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Roster, Samples, Turns
+from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Roster, Samples, Turns, WallTime
 
 #: In the order in which a message lives: a new adapter makes them pass from the top.
 BROKER_SUITES: tuple[Suite, ...] = (
@@ -63,7 +63,7 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Durability,
 )
 
-STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal, Samples, Board, Turns)
+STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal, Samples, Board, Turns, WallTime)
 
 ALL_SUITES: tuple[Suite, ...] = BROKER_SUITES + STATE_SUITES
 

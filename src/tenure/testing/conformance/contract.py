@@ -134,6 +134,11 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Retiring.test_retiring_knows_no_grace",
     ),
     "no deadline is decided by the wall clock": ("Clocks",),
+    "all who use a state agree on the wall time, whatever their machines show": (
+        "WallTime.test_it_goes_on",
+        "WallTime.test_setting_the_clock_of_this_machine_moves_it_only_if_it_is_that_clock",
+        "WallTime.test_a_clock_that_differs_by_more_than_two_seconds_is_a_finding",
+    ),
     "the local deadline is taken before the request": (
         "Lending.test_the_local_deadline_is_never_later_than_the_brokers",
     ),

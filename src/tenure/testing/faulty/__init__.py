@@ -26,6 +26,7 @@ from tenure.testing.faulty import (
     state,
     touching,
     uniqueness,
+    wall,
 )
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.faulty.honest_state import (
@@ -35,10 +36,11 @@ from tenure.testing.faulty.honest_state import (
     HonestRecords,
     HonestRoster,
     HonestState,
+    HonestWall,
 )
 from tenure.testing.virtual import VirtualClock
 
-Part = HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard
+Part = HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard | HonestWall
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,19 @@ def _faults(*modules: Any) -> tuple[Fault, ...]:
 
 #: All of them, by theme.
 FAULTS: tuple[Fault, ...] = _faults(
-    sending, uniqueness, lending, touching, settling, returning, dead_letters, cancelling, ledger, state, board, sharing
+    sending,
+    uniqueness,
+    lending,
+    touching,
+    settling,
+    returning,
+    dead_letters,
+    cancelling,
+    ledger,
+    state,
+    board,
+    wall,
+    sharing,
 )
 
 __all__ = ["FAULTS", "Fault", "HonestBroker", "HonestState"]

@@ -184,6 +184,22 @@ class HonestBoard:
         return await self.inner.take_turn(name, token, seconds)
 
 
+class HonestWall:
+    """Passes the store's wall time on; faults override it."""
+
+    #: The suites that are expected to catch it.
+    caught_by: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Stand in front of `inner.wall`."""
+        self.inner = inner
+        self.clock = clock
+
+    def wall(self) -> float:
+        """Pass it on."""
+        return self.inner.wall()
+
+
 class HonestState:
     """Passes everything on, but for the one port that is replaced."""
 
@@ -195,6 +211,7 @@ class HonestState:
         self._roster: Roster = part if isinstance(part, HonestRoster) else inner.roster
         self._journal: Journal = part if isinstance(part, HonestJournal) else inner.journal
         self._board: Board = part if isinstance(part, HonestBoard) else inner.board
+        self._wall = part.wall if isinstance(part, HonestWall) else inner.wall
 
     @property
     def ledger(self) -> Ledger:
@@ -220,6 +237,10 @@ class HonestState:
     def board(self) -> Board:
         """The board, perhaps with the fault."""
         return self._board
+
+    def wall(self) -> float:
+        """The wall time, perhaps with the fault."""
+        return self._wall()
 
     async def open(self) -> None:
         """Pass it on."""

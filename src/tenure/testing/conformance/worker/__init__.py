@@ -8,6 +8,7 @@
     outages      broker or ledger away, answers lost
     stopping     the graceful end
     operating    pauses, cancels, a task's own limit
+    timekeeping  clocks that are wrong, and machines that sleep
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
     suspects     who may have killed their workers run alone
@@ -34,6 +35,7 @@ from tenure.testing.conformance.worker.routing import Routing
 from tenure.testing.conformance.worker.stopping import Stopping
 from tenure.testing.conformance.worker.storms import Storms
 from tenure.testing.conformance.worker.suspects import Suspects
+from tenure.testing.conformance.worker.timekeeping import Timekeeping
 
 #: In the order in which a message lives, and then dies.
 WORKER_SUITES: tuple[Suite, ...] = (
@@ -45,6 +47,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Holding,
     Stopping,
     Operating,
+    Timekeeping,
     Repeating,
     Outages,
     Suspects,

@@ -1,0 +1,23 @@
+"""Whether a machine's wall clock is too far from the store's.
+
+Nothing that machines must agree on goes by a machine's own wall clock, so skew breaks no promise. But what people see
+does: times in logs, in events and on screen, and every moment that a sender works out by itself
+(`at=datetime.now(UTC) + …`). So it is a finding.
+
+Used by `Broker.check` of every store, and once a second by `runtime/skewing.py`.
+"""
+
+from tenure.finding import Finding, Severity
+
+#: Up to here clocks agree. Answers of cloud services tell the time to the second.
+MOST_SKEW_SECONDS = 2.0
+
+
+def find_skew(subject: str, *, own: float, store: float) -> list[Finding]:
+    """The finding about this machine's wall time `own`, read when the store's was `store`; none if they agree."""
+    skew = own - store
+    if abs(skew) <= MOST_SKEW_SECONDS:
+        return []
+    side = "ahead of" if skew > 0 else "behind"
+    evidence = f"this machine's wall clock is {abs(skew):.1f} s {side} the store's, by which schedules and expires go"
+    return [Finding("clock_skew", Severity.WARNING, subject, evidence, "Synchronise this machine's clock (NTP)")]

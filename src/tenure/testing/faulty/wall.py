@@ -1,0 +1,60 @@
+"""States whose wall time is not one that all can agree on."""
+
+from tenure.state import State
+from tenure.testing.faulty.honest_state import HonestWall
+from tenure.testing.virtual import VirtualClock
+
+
+class WallStandsStill(HonestWall):
+    """Tells when it was opened."""
+
+    caught_by = ("WallTime",)
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Look once."""
+        super().__init__(inner, clock)
+        self._opened = inner.wall()
+
+    def wall(self) -> float:
+        """As it was then."""
+        return self._opened
+
+
+class TellsTheTimeSinceBoot(HonestWall):
+    """Takes the clock of deadlines for a wall clock."""
+
+    caught_by = ("WallTime",)
+
+    def wall(self) -> float:
+        """Small numbers."""
+        return self.clock.monotonic()
+
+
+class WallSleepsWithTheMachine(HonestWall):
+    """Goes on with the timers of the loop."""
+
+    caught_by = ("WallTime",)
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Look once."""
+        super().__init__(inner, clock)
+        self._offset = inner.wall() - clock.now
+
+    def wall(self) -> float:
+        """Behind, once the machine has slept."""
+        return self.clock.now + self._offset
+
+
+class NoticesNoClockThatIsSet(HonestWall):
+    """Tells the time of this machine as it was at first, though this machine's clock is the store's."""
+
+    caught_by = ("WallTime",)
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Look once."""
+        super().__init__(inner, clock)
+        self._offset = inner.wall() - clock.monotonic()
+
+    def wall(self) -> float:
+        """As if nobody had set it."""
+        return self.clock.monotonic() + self._offset

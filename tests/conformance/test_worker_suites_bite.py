@@ -12,9 +12,10 @@ from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
 from tenure.errors import BrokerUnavailable
 from tenure.foreign import Router
-from tenure.lease import Lease
+from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
-from tenure.runtime import delivery, handling, heartbeat, held, judging, routing, strangers, tidying
+from tenure.rules import lapse
+from tenure.runtime import admission, delivery, heartbeat, held, intake, judging, routing, strangers, tidying
 from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
@@ -71,6 +72,13 @@ def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Outbox, "_seal", later)
     monkeypatch.setattr(Outbox, "_settle", first)
+
+
+def _leases_without_presence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def request(*fields: Any, **more: Any) -> LeaseRequest:
+        return LeaseRequest(*fields, **{**more, "has_presence": False})
+
+    monkeypatch.setattr(intake, "LeaseRequest", request)
 
 
 def _drops_verdicts_in_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +251,13 @@ FAULTS = {
     "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
     "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
     "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
-    "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
+    "runs suspects among the others": Fault(_replace(lapse, "CRASHES_BEFORE_ALONE", 99), "Suspects"),
+    "runs what was lost often among the others": Fault(_replace(lapse, "LOSSES_BEFORE_ALONE", 99), "Suspects"),
+    "gives up what was lost before it ran alone": Fault(
+        _replace(admission, "is_lost_too_often", lambda counters, **_: counters.lost >= lapse.MAX_LOST), "Suspects"
+    ),
+    "never gives up what is lost": Fault(_replace(lapse, "MAX_LOST", 10**9), "Holding"),
+    "never says that it has presence": Fault(_leases_without_presence, "Holding"),
 }
 
 

@@ -1,0 +1,1 @@
+"""The decisions that every store shares, each with its table of cases."""

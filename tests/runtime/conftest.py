@@ -12,12 +12,10 @@ from tenure.testing.harness import Harness
 class MemoryHarness(Harness):
     """The in-memory broker, in the shape that a test needs."""
 
-    def __init__(self, *, exact: bool = True, batch_limit: int = 1000, lease_per_message: bool = True) -> None:
+    def __init__(self, *, exact: bool = True, **changes: float) -> None:
         """A private store."""
         super().__init__()
-        self._pair = memory.connect(
-            clock=self.clock, exact=exact, batch_limit=batch_limit, lease_per_message=lease_per_message
-        )
+        self._pair = memory.connect(clock=self.clock, exact=exact, **changes)
 
     async def connect(self) -> tuple[Broker, State]:
         return self._pair
@@ -45,6 +43,12 @@ def loose() -> Harness:
 def small() -> Harness:
     """Takes three entries a call."""
     return MemoryHarness(exact=False, batch_limit=3)
+
+
+@pytest.fixture
+def narrow() -> Harness:
+    """Lends ten kilobytes a call."""
+    return MemoryHarness(lease_byte_limit=10_000)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ local function take_back(P, level, want, taken, raws, found)
   many('ZREM', P .. 'b' .. level, over)
 end
 
-local function read_new(P, level, want)
+local function read_some(P, level, want)
   local key = P .. 's' .. level
   local command = {'XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>'}
   local reply = redis.pcall(unpack(command))
@@ -95,6 +95,21 @@ local function read_new(P, level, want)
     reply = call(unpack(command))
   end
   return reply and reply[1] and reply[1][2] or {}
+end
+
+-- Up to `want` entries; no more are read once they fill the room that is left.
+local function read_new(P, level, want)
+  local entries, size, room = read_some(P, level, math.min(want, ENTRIES)), 0, BYTES - bytes
+  local count, seen, asked = #entries, 0, math.min(want, ENTRIES)
+  while count - seen == asked and count < want do
+    for n = seen + 1, count do size = size + #(entries[n][2] and entries[n][2][4] or '') end
+    if size > room then break end
+    asked = math.min(want - count, ENTRIES)
+    local more = read_some(P, level, asked)
+    for n = 1, #more do entries[count + n] = more[n] end
+    seen, count = count, count + #more
+  end
+  return entries
 end
 
 -- An entry that is not what its record says, or has none.
@@ -113,12 +128,12 @@ local function refuse(P, level, entry, record)
   set_aside(P, id, level, place, raw, 'it was not put into the stream by Tenure, or its record is gone')
 end
 
--- Up to `want` of those that are lent for the first time. Returns whether there may be more.
-local function take_some(P, level, want, taken, raws, found)
+-- Those that are lent for the first time.
+local function take_new(P, level, want, taken, raws, found)
   local kept = call('HGET', P .. 'meta', 'c' .. level)
   local before = kept and match(kept, '^%d+%-%d+$') or cursor_of(P, level)
   local entries = read_new(P, level, want)
-  if #entries == 0 then return false end
+  if #entries == 0 then return end
   undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
   undo[#undo + 1] = {'XGROUP', 'SETID', P .. 's' .. level, 'tenure', before}
   -- Somebody has set the group back: those that were read before are not lent twice.
@@ -152,17 +167,13 @@ local function take_some(P, level, want, taken, raws, found)
   if not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
     call('HSET', P .. 'meta', 'c' .. level, last)
   end
-  return count == want
 end
 
 local function take(P, level, want, taken, raws, found)
   if is_full then return end
   local goal = #taken + want
   take_back(P, level, want, taken, raws, found)
-  local more = true
-  while more and #taken < goal and not is_full do
-    more = take_some(P, level, math.min(ENTRIES, goal - #taken), taken, raws, found)
-  end
+  if #taken < goal and not is_full then take_new(P, level, goal - #taken, taken, raws, found) end
 end
 
 -- The priority below `top` whose next message came first.

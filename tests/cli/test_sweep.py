@@ -44,7 +44,7 @@ def test_after_a_gap_everybody_gets_a_fresh_window_and_the_command_says_what_to_
     asyncio.run(_lease(20.0))
     result = tenure("sweep", URL)  # the first sweep ever, with something lent: that is a gap
     assert result.exit_code == 0
-    assert "an outage is assumed: every lease got a fresh window" in result.stdout
+    assert "an outage is assumed: leases got a fresh window" in result.stdout
     assert f"tenure sweep {URL} --for 2" in result.stdout
     assert EventKind.SWEEP_GRACE in asyncio.run(_kinds())
 

@@ -21,6 +21,8 @@ RETIRE_BATCH = 1_000
 
 #: For `BrokerTraits.browsable`.
 EVERY_STATE = frozenset(MessageState)
+#: For `BrokerTraits.lease_byte_limit`: 8 MiB.
+LEASE_BYTE_LIMIT = 8 * 1024 * 1024
 
 
 class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,8 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     body_limit: int
     #: Most entries in one call of each verb.
     batch_limit: int
+    #: Most bytes of envelopes that one call of `lease` lends. One message is always lent, however large.
+    lease_byte_limit: int = LEASE_BYTE_LIMIT
     #: Longest delay it keeps by itself. None: any.
     max_delay_seconds: float | None
     #: A stale lease can do no harm even if it is used.
@@ -97,7 +101,8 @@ class Swept(msgspec.Struct, frozen=True):
     dead: tuple[str, ...] = ()
     #: Lent without a deadline before; they have one now.
     adopted: tuple[str, ...] = ()
-    #: True: there was an outage, so every lease got a fresh window and nothing was moved.
+    #: True: there was an outage, and leases got a fresh window. A lease gets one between two touches: one that had its
+    #: window and was not touched since is returned if it is overdue.
     grace: bool = False
     #: Of a retirement. True: the owner holds more; ask again.
     more: bool = False
@@ -187,7 +192,9 @@ class Broker(Protocol):
         """Lend up to `want` messages: deadline, fence and owner are stamped in one atomic step.
 
         Highest priority first, within the stated fairness; returned messages before the backlog; due
-        delayed messages are promoted. Raises `OwnerRetired` for an owner that was declared dead.
+        delayed messages are promoted. Lends at most `traits.lease_byte_limit` bytes of envelopes, so fewer than
+        `want` does not mean that nothing is left: ask again. The first message is lent whatever its size. Raises
+        `OwnerRetired` for an owner that was declared dead.
         """
         ...
 
@@ -239,8 +246,10 @@ class Broker(Protocol):
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, oldest deadline first, atomically per message; adopt leases without a deadline.
 
-        A holder with presence that let its lease lapse: `lost` + 1. One without: `attempts` + 1, and the
-        dead letters at `max_attempts`. After an outage: a fresh window for everybody, nothing returned.
+        What a lapse counts, where the message goes and what its history says is decided by `rules/lapse.py`: for a
+        holder with presence `lost` + 1; for one without `attempts` + 1, and the dead letters at `max_attempts`.
+        After an outage every lease gets a fresh window, which never shortens it, but only once between two touches.
+        So whatever is not touched is returned in the end, however rare sweeps are.
         """
         ...
 

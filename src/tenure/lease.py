@@ -71,3 +71,6 @@ class LeaseRequest(msgspec.Struct, frozen=True):
     seconds: float
     #: Tasks whose lease differs from `seconds`; a message's own override beats both.
     seconds_by_task: dict[str, float] = {}
+    #: True: the owner joined the roster before it asked. Kept with the loan: it decides what a lapse counts
+    #: (`rules/lapse.py`), also when the owner is off the roster by then.
+    has_presence: bool = False

@@ -101,7 +101,7 @@ class Counters(msgspec.Struct, frozen=True, gc=False):
     attempts: int = 0
     #: Times its owner was seen to die while holding it.
     crashes: int = 0
-    #: Times a lease ended unseen. Meets `max_lost`.
+    #: Times a worker's lease ended unseen. The third makes it run alone; those while it ran alone meet `max_lost`.
     lost: int = 0
 
 

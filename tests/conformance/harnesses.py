@@ -57,6 +57,7 @@ class SmallMemoryHarness(MemoryHarness):
         "max_hold_seconds": 100.0,
         "body_limit": 64 * 1024,
         "batch_limit": 10,
+        "lease_byte_limit": 32 * 1024,
         "lease_per_message": False,
         "priority_levels": 1,
         "fairness": None,

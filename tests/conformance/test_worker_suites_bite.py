@@ -14,9 +14,10 @@ from tenure.cloakroom import name_of
 from tenure.door import Door
 from tenure.errors import BrokerUnavailable
 from tenure.foreign import Router
-from tenure.lease import Lease
+from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
-from tenure.runtime import delivery, handling, heartbeat, held, judging, routing, strangers, tidying
+from tenure.rules import lapse
+from tenure.runtime import admission, delivery, heartbeat, held, intake, judging, routing, strangers, tidying
 from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
@@ -77,6 +78,13 @@ def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Outbox, "_seal", later)
     monkeypatch.setattr(Outbox, "_settle", first)
+
+
+def _leases_without_presence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def request(*fields: Any, **more: Any) -> LeaseRequest:
+        return LeaseRequest(*fields, **{**more, "has_presence": False})
+
+    monkeypatch.setattr(intake, "LeaseRequest", request)
 
 
 def _drops_verdicts_in_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +286,13 @@ FAULTS = {
     "hands on by its own wall clock": Fault(_by_its_own_wall_clock(Desk), "Timekeeping"),
     "sends by its own wall clock": Fault(_sends_by_its_own_wall_clock, "Timekeeping"),
     "sleeps on when its machine wakes": Fault(_replace(Suspension, "run", _does_nothing_async), "Timekeeping"),
-    "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
+    "runs suspects among the others": Fault(_replace(lapse, "CRASHES_BEFORE_ALONE", 99), "Suspects"),
+    "runs what was lost often among the others": Fault(_replace(lapse, "LOSSES_BEFORE_ALONE", 99), "Suspects"),
+    "gives up what was lost before it ran alone": Fault(
+        _replace(admission, "is_lost_too_often", lambda counters, **_: counters.lost >= lapse.MAX_LOST), "Suspects"
+    ),
+    "never gives up what is lost": Fault(_replace(lapse, "MAX_LOST", 10**9), "Holding"),
+    "never says that it has presence": Fault(_leases_without_presence, "Holding"),
 }
 
 

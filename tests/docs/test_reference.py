@@ -84,7 +84,8 @@ def test_every_error_is_in_the_reference_with_its_code() -> None:
 def _reason_codes() -> set[str]:
     """Every code that a worker or a store gives as the reason of something, found where it is given."""
     codes = set()
-    for path in [SOURCE / "refusal.py", *SOURCE.glob("runtime/*.py"), *SOURCE.glob("adapters/**/*.py")]:
+    folders = ("rules/*.py", "runtime/*.py", "adapters/**/*.py")
+    for path in [SOURCE / "refusal.py", *(path for folder in folders for path in SOURCE.glob(folder))]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reason":
                 first = node.args[0]

@@ -9,7 +9,7 @@ from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.envelope import VERSION
 from tenure.message import Message
 from tenure.owner import Owner
-from tenure.runtime.admission import MAX_LOST
+from tenure.rules.lapse import LOSSES_BEFORE_ALONE, MAX_LOST
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.patience import GIVE_UP_SECONDS
 from tenure.settlement import DeadLetter, GiveBack, Nack
@@ -205,9 +205,9 @@ async def test_what_still_runs_here_is_not_run_beside_itself(harness: Harness) -
         assert verdict.reason.code == "running_here"
 
 
-async def test_a_message_that_was_lost_too_often_is_put_aside(harness: Harness) -> None:
+async def test_a_message_that_was_lost_too_often_alone_is_put_aside(harness: Harness) -> None:
     await harness.put()
-    for _ in range(MAX_LOST):
+    for _ in range(LOSSES_BEFORE_ALONE + MAX_LOST):
         await harness.lease_one(await harness.owner())
         await harness.lapse()
     async with fetching(harness) as bench:

@@ -31,6 +31,18 @@ async def test_it_asks_for_no_more_than_the_broker_takes(small: Harness) -> None
         assert len(bench.ids) == 7
 
 
+async def test_fewer_than_wanted_is_no_reason_to_wait(narrow: Harness) -> None:
+    """A lease call is bounded in bytes, so one that answers little may leave much behind."""
+    for _ in range(8):
+        await narrow.put(body="x" * 4000)
+    began = narrow.clock.monotonic()
+    async with fetching(narrow, concurrency=50) as bench:
+        while len(bench.ids) < 8:  # noqa: ASYNC110 - virtual time: this waits for nothing
+            await asyncio.sleep(0.001)
+        assert len(bench.asked) >= 4, "two fit into one call"
+        assert narrow.clock.monotonic() - began < 0.1, "it waited though more was ready"
+
+
 @pytest.mark.parametrize(("of_message", "expected"), [(None, 90.0), (45.0, 45.0)])
 async def test_a_lease_of_its_own_counts_also_where_the_broker_lends_all_alike(
     alike: Harness, of_message: float | None, expected: float

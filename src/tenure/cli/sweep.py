@@ -28,7 +28,7 @@ class _Done(msgspec.Struct, frozen=True):
     returned: tuple[str, ...] = ()
     dead: tuple[str, ...] = ()
     adopted: tuple[str, ...] = ()
-    #: True: an outage was assumed, and every lease got a fresh window.
+    #: True: an outage was assumed, and leases got a fresh window.
     grace: bool = False
     #: Workers that were found dead or gone, and what they held was returned.
     retired: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class _Done(msgspec.Struct, frozen=True):
 def sweep(target: str | None, for_seconds: float, *, as_json: bool) -> None:
     """Return overdue leases and those of dead workers, by hand.
 
-    Workers sweep every few seconds by themselves. Where none has for a while, an outage is assumed: nothing is
-    returned, and every lease gets a fresh window in which its holder can be heard. --for then goes on
-    sweeping until these windows have ended.
+    Workers sweep every few seconds by themselves. Where none has for a while, an outage is assumed: every lease
+    gets a fresh window in which its holder can be heard. It gets one between two touches, so a later sweep
+    returns what was not touched since, however rarely you sweep. --for goes on until the windows have ended.
     """
     app = find(target)
     done = run(app, lambda app: _sweep(app, for_seconds))
@@ -101,9 +101,12 @@ def _say(done: _Done, target: str) -> None:
     if done.grace and done.windows_end_in is not None:
         again = f"--for {max(1, round(done.windows_end_in + 1))}s"
         click.echo(
-            "No sweep ran for a while, so an outage is assumed: every lease got a fresh window, the last of which "
-            f"ends in {spoken(done.windows_end_in)}.\nTo return what nobody comes back for: "
-            f"{' '.join(f'tenure sweep {target} {again}'.split())}"
+            "No sweep ran for a while, so an outage is assumed: leases got a fresh window, the last of which "
+            f"ends in {spoken(done.windows_end_in)}. A later sweep returns what is not touched by then.\n"
+            f"To wait for that: {' '.join(f'tenure sweep {target} {again}'.split())}"
         )
     elif done.grace:
-        click.echo("No sweep ran for a while, so an outage is assumed: every lease got a fresh window.")
+        click.echo(
+            "No sweep ran for a while, so an outage is assumed: leases got a fresh window. A later sweep returns what "
+            "is not touched by then."
+        )

@@ -18,6 +18,7 @@ from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
 from tenure.lease import Lease
 from tenure.message import Counters, Message
 from tenure.probe import SYSTEM_PROBE, Probe
+from tenure.rules.lapse import is_lost_too_often, max_lost
 from tenure.runtime import strangers
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.learning import Learning
@@ -28,9 +29,6 @@ from tenure.runtime.strangers import Strangers
 from tenure.state import State
 from tenure.task import Task
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
-
-#: Leases that ended unseen before a message is put aside.
-MAX_LOST = 10
 
 
 class Crew(Protocol):
@@ -180,9 +178,8 @@ class Admission:
         if delivery.token is None and delivery.lease.has_expired(self._clock.monotonic()):
             # Claiming for others of its batch took longer than the lease: somebody else may have it by now.
             return self._refuse(delivery, Returned(0.0, Reason("lease_lapsed", "its lease ended before it could run")))
-        if counters.lost >= MAX_LOST:
-            text = f"its lease ended unseen {counters.lost} times; look for workers that freeze or lose the network"
-            return self._refuse(delivery, Dead(Reason("max_lost", text)))
+        if is_lost_too_often(counters, has_presence=True):
+            return self._refuse(delivery, Dead(max_lost(counters)))
         if message is not None and message.expires_at is not None and self._has_expired(message.expires_at, counters):
             return self._refuse(delivery, Dead(Reason("expired", "it expired before it was run")))
         return True

@@ -2,7 +2,7 @@
 
 The only stage that is per message. A handler runs in the worker's loop (async), in a thread (plain
 functions), in a child process (`runs_in="process"`), or, when its message is suspected of killing its
-workers, alone in the solo child; the app's middleware stands around it there. After it: `settling`.
+workers (`rules/lapse.py`), alone in the solo child; the app's middleware stands around it there. After it: `settling`.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from tenure.context import Context, SyncContext
 from tenure.errors import BrokerUnavailable, ConfigurationError
 from tenure.message import Message
 from tenure.middleware import around
+from tenure.rules.lapse import must_run_alone
 from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
@@ -36,9 +37,6 @@ logger = logging.getLogger("tenure.handling")
 
 #: How long a handler that was cancelled may take to end, before it is left to itself.
 PATIENCE_SECONDS = 3.0
-
-#: How often a message may have been there when its owner died, before it must run alone.
-SUSPECT_CRASHES = 2
 
 #: How long a message waits after no child process could be started for it.
 CHILD_FAILED_SECONDS = 30.0
@@ -165,7 +163,7 @@ class Handling:
         self._conclude(delivery, Lost() if delivery.lease_lost else verdict)
 
     async def _call(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
-        if delivery.lease.counters.crashes >= SUSPECT_CRASHES:
+        if must_run_alone(delivery.lease.counters):
             return await self._run_alone(delivery)
         if task.runs_in is RunsIn.PROCESS:
             return await self._run_in_child(delivery, message, task)
@@ -250,8 +248,11 @@ class Handling:
         except ConfigurationError as error:
             return await self._not_isolated(delivery, error)
         except ChildDied as death:
-            crashes = delivery.lease.counters.crashes
-            text = f"its worker died {crashes} times while it ran, and run alone its process {death.describe()}"
+            counters = delivery.lease.counters
+            text = (
+                f"its worker died {counters.crashes} times and its lease ended unseen {counters.lost} times while it "
+                f"ran; run alone, its process {death.describe()}"
+            )
             return Dead(Reason("crashed_alone", text))
 
     async def _not_isolated(self, delivery: Delivery, error: ConfigurationError) -> Verdict:

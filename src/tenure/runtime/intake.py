@@ -136,7 +136,9 @@ class Intake:
         want = min(want, self._broker.traits.batch_limit)
         request_id = os.urandom(8).hex()
         by_task = self._learning.seconds_by_task()
-        request = LeaseRequest(self._leaser.owner_id, request_id, self._open, want, self._seconds, by_task)
+        request = LeaseRequest(
+            self._leaser.owner_id, request_id, self._open, want, self._seconds, by_task, has_presence=True
+        )
         try:
             return await self._broker.lease(request)
         except OwnerRetired:

@@ -169,8 +169,9 @@ class Steps:
         seconds: float | None = None,
         seconds_by_task: dict[str, float] | None = None,
         request_id: str | None = None,
+        has_presence: bool | None = None,
     ) -> LeaseRequest:
-        """A lease request with a new request id."""
+        """A lease request with a new request id. An `Owner` has presence, a mere name has none, unless it is said."""
         return LeaseRequest(
             owner=owner if isinstance(owner, str) else owner.id,
             request_id=request_id or f"request-{next(self._count)}",
@@ -178,6 +179,7 @@ class Steps:
             want=want,
             seconds=self.lease_seconds if seconds is None else seconds,
             seconds_by_task=seconds_by_task or {},
+            has_presence=isinstance(owner, Owner) if has_presence is None else has_presence,
         )
 
     async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:

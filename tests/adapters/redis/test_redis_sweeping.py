@@ -172,6 +172,24 @@ async def test_after_a_restart_everybody_gets_a_fresh_window_once(harness: Redis
     assert (swept.grace, swept.returned) == (False, (lease.id,))
 
 
+async def test_restart_after_restart_excuses_a_lease_once_between_two_touches(harness: RedisHarness) -> None:
+    lease = await harness.leased(harness.stranger())
+    await harness.sweep()
+    for _ in range(2):
+        await lapse(harness)
+        harness._raw.hset(key(harness, "meta"), "run", "the server that was before")
+        swept = await harness.sweep()
+        assert (swept.grace, swept.moved) == (True, 0)
+        await harness.broker.touch([lease])
+    await lapse(harness)
+    harness._raw.hset(key(harness, "meta"), "run", "the server that was before")
+    assert (await harness.sweep()).grace
+    await lapse(harness)
+    harness._raw.hset(key(harness, "meta"), "run", "the server that was before")
+    swept = await harness.sweep()
+    assert (swept.grace, swept.returned) == (False, (lease.id,))
+
+
 async def test_a_restart_while_nothing_is_lent_is_no_outage(harness: RedisHarness) -> None:
     await harness.put()
     await harness.sweep()
@@ -207,6 +225,40 @@ async def test_if_nobody_could_be_heard_every_lease_gets_a_fresh_window_once(har
     await harness.state.roster.beat(owner)
     swept = await harness.advance(1.5)
     assert (swept.grace, swept.returned) == (False, (lease.id,))
+
+
+async def test_silence_after_silence_excuses_a_lease_once_between_two_touches(harness: RedisHarness) -> None:
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    for _ in range(2):
+        await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+        await harness.advance(2.5, sweeping=False)
+        assert (await harness.sweep()).grace
+        await harness.broker.touch([lease])
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    await harness.advance(2.5, sweeping=False)
+    assert (await harness.sweep()).grace
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    await harness.advance(2.5, sweeping=False)
+    swept = await harness.sweep()
+    assert (swept.grace, swept.returned) == (False, (lease.id,))
+
+
+async def test_more_were_excused_before_than_one_step_looks_at(harness: RedisHarness) -> None:
+    """Those that had their window stay in the way of the others, and must be stepped over."""
+    owner = await harness.owner()
+    lease = await harness.leased(harness.stranger())
+    await beat_for(harness, owner, round(harness.lease_seconds) - 1)
+    await harness.advance(1.5, sweeping=False)
+    moment = round(harness.clock.monotonic() * 1e6)
+    for start in range(0, 12_000, 1000):  # of a dozen thousand, each in the middle of the silence
+        ids = [f"had-one-{number}" for number in range(start, start + 1000)]
+        harness._raw.zadd(key(harness, "d"), dict.fromkeys(ids, moment - 700000.5))
+        harness._raw.hset(key(harness, "l"), mapping=dict.fromkeys(ids, lease.fence))
+    await harness.advance(1.0, sweeping=False)
+    async with asyncio.timeout(600):
+        assert (await harness.sweep()).grace
+    assert await harness.state_of(lease.id) == MessageState.LEASED
 
 
 async def test_what_lapsed_before_the_silence_is_not_excused(harness: RedisHarness) -> None:

@@ -37,6 +37,25 @@ async def test_a_damaged_message_is_lent_as_it_is_and_hurts_no_other(place: Plac
     assert lent["c"] == envelope.encode(message("c"))
 
 
+@pytest.mark.parametrize("priorities", [(5, 5, 5, 5), (9, 5, 9, 5)])
+async def test_a_message_over_the_limit_of_bytes_is_lent_alone(place: Place, priorities: tuple[int, ...]) -> None:
+    place.broker._bounds = place.broker._bounds._replace(byte_limit=1000)
+    body = msgspec.Raw(b'"' + b"x" * 2000 + b'"')
+    for id, priority in zip("abcd", priorities, strict=True):
+        await place.send(id, body=body, priority=priority)
+    lent = [[lease.id for lease in await place.lease(10)] for _ in range(5)]
+    assert lent == [[id] for id in sorted("abcd", key=lambda id: -priorities["abcd".index(id)])] + [[]]
+
+
+async def test_another_queue_does_not_make_a_call_larger(place: Place) -> None:
+    place.broker._bounds = place.broker._bounds._replace(byte_limit=3000)
+    body = msgspec.Raw(b'"' + b"x" * 2000 + b'"')
+    await place.send("a", body=body)
+    await place.send("b", body=body, queue="other")
+    lent = [[lease.id for lease in await place.lease(10, queues=(QUEUE, "other"))] for _ in range(3)]
+    assert sorted(map(len, lent)) == [0, 1, 1]
+
+
 async def test_large_and_small_envelopes_are_lent_together(place: Place) -> None:
     sizes = {"small": 10, "edge": 65_000, "over": 66_000, "large": 900_000, "tiny": 0}
     sent = {id: message(id, headers={"x": "ü" * (size // 2)}) for id, size in sizes.items()}

@@ -12,6 +12,7 @@ from tenure.adapters.sqlite import schema
 from tenure.adapters.sqlite.receipt import receipt_for
 from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, KEYED, LEASED, NOTED, READY
 from tenure.adapters.sqlite.timeline import micros
+from tenure.broker import SweepRequest
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import MessageState
@@ -112,6 +113,17 @@ async def test_every_message_can_go_its_way(old: Path) -> None:
         assert (await place.send("completed"))[0].duplicate
 
 
+async def test_a_lease_from_before_counts_as_a_workers(old: Path) -> None:
+    """Only workers leased then; its loan does not say so."""
+    clock = VirtualClock()
+    async with Place(old, clock) as place:
+        assert (await place.broker.sweep(SweepRequest(interval_seconds=60.0))).moved == 0
+        clock.now += 40.0
+        assert (await place.broker.sweep(SweepRequest(interval_seconds=60.0))).returned == ("leased",)
+        counters = (await place.record("leased")).counters
+        assert (counters.attempts, counters.lost) == (0, 1)
+
+
 async def test_what_is_new_works_on_it(old: Path) -> None:
     async with Place(old) as place:
         assert [sent.id for sent in await place.send("a", "b", unique="u")] == ["a", "a"]
@@ -134,4 +146,5 @@ async def test_whoever_has_it_open_meanwhile_goes_on(old: Path) -> None:
         async with Place(old) as place:
             theirs.execute(statement, (0, "y", QUEUE, "deliver", 5, 1.0, b"{}"))
             theirs.execute("UPDATE message SET state = ? WHERE id = 'ready'", (LEASED,))
+            theirs.execute("INSERT INTO loan (owner, request, seconds) VALUES ('theirs/1', 'r', 30.0)")
             assert [lease.id for lease in await place.lease(9)] == ["x", "y"]

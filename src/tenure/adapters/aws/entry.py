@@ -86,7 +86,9 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     seconds: float = 0.0
     deadline: float = 0.0
     hold_until: float = 0.0
-    #: The fence of the lease that was given a fresh window when its copy came back and nobody had swept.
+    #: Its holder never joined the roster.
+    lacks_presence: bool = False
+    #: The fence of the lease that got a fresh window after an outage, and was not touched since.
     graced: int = 0
     receipt: str = ""
     #: SQS's own id of the copy that was last lent.

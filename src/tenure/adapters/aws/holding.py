@@ -40,11 +40,11 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             return Change(LeaseState.LOST)
         now = store.desk.now()
         until = min(now + clamped(store.options, lease.seconds), entry.hold_until or math.inf)
-        if entry.deadline > until - _SAME * lease.seconds:
+        if entry.deadline > until - _SAME * lease.seconds and not entry.graced:
             # Its claim was renewed a moment ago, and the lease with it.
             granted[number] = entry.deadline - now
             return Change(LeaseState.HELD)
-        entry.deadline = max(entry.deadline, until)
+        entry.deadline, entry.graced = max(entry.deadline, until), 0
         if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
             entry.claim.until = max(entry.claim.until, entry.deadline)
         granted[number] = entry.deadline - now

@@ -163,7 +163,7 @@ class AwsLedger:
             if entry is not None and (entry.owner, entry.state) == (token.owner, MessageState.LEASED):
                 # Lease and claim are one: whoever looks at either must see the same end.
                 until = claim.until if not entry.hold_until else min(claim.until, entry.hold_until)
-                entry.deadline = max(entry.deadline, until)
+                entry.deadline, entry.graced = max(entry.deadline, until), 0
             return Change(answer=True, to=entry or claim)
 
         return await self._each([token.scope for token in tokens], decide)

@@ -103,6 +103,7 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     if seconds is None:
         seconds = request.seconds_by_task.get(entry.task, request.seconds)
     entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
+    entry.lacks_presence = not request.has_presence
     entry.seconds = clamped(store.options, seconds)
     entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0

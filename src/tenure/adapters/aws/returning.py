@@ -15,14 +15,13 @@ from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
 from tenure.adapters.aws.receipt import receipt_from, receipt_in
-from tenure.adapters.aws.roster import Listed
 from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest, Swept
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
+from tenure.rules.lapse import Lapse, lapse
 from tenure.table import Place, Row
-from tenure.verdict import Reason
 
 _SWEEP = Place("sweep", "sweep")
 #: Those who do not say how often they sweep are taken to do it so often.
@@ -49,17 +48,15 @@ _LAST = Kind(_Last)
 
 
 async def sweep(store: Store, request: SweepRequest) -> Swept:
-    """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
+    """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     now = store.desk.now()
     gap = await _mark(store, request, now)
     found = await lots.all_(store)
     looked = found if gap else [(row, lot) for row, lot in found if lot.until < now]
     lent = await _lent(store, looked)
-    if gap and lent:
-        await _grant_grace(store, [one.id for one in lent])
-        return Swept(grace=True)
-    overdue = sorted((one for one in lent if one.entry.deadline < now), key=lambda one: one.entry.deadline)
-    some = overdue[: request.limit]
+    graced = await _grant_grace(store, [one.id for one in lent]) if gap else set[str]()
+    late = [one for one in lent if one.entry.deadline < now and one.id not in graced]
+    some = sorted(late, key=lambda one: one.entry.deadline)[: request.limit]
     returned, dead = await _return(store, [one.id for one in some], request.max_attempts)
     gone = {*returned, *dead}
     left: dict[Place, dict[str, Entry]] = {row.place: {} for row, _ in looked}
@@ -73,7 +70,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
         if tuple(entries) != lot.ids or until > lot.until:
             changed.append((row, tuple(entries), until))
     await lots.rewrite(store, changed)
-    return Swept(returned=tuple(returned), dead=tuple(dead))
+    return Swept(returned=tuple(returned), dead=tuple(dead), grace=bool(graced))
 
 
 async def _mark(store: Store, request: SweepRequest, now: float) -> bool:
@@ -99,26 +96,32 @@ async def _lent(store: Store, found: Sequence[tuple[Row, lots.Lot]]) -> list[_Du
     ]
 
 
-async def _grant_grace(store: Store, ids: Sequence[str]) -> None:
-    def decide(_number: int, entry: Entry | None) -> Change[None]:
-        if entry is None or entry.state != MessageState.LEASED:
-            return Change(None)
-        _give_window(entry, store.desk.now())
-        return Change(None, entry)
+async def _grant_grace(store: Store, ids: Sequence[str]) -> set[str]:
+    """Give leases a fresh window; the ids of those that got one."""
 
-    await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    def decide(_number: int, entry: Entry | None) -> Change[bool]:
+        if entry is None or entry.state != MessageState.LEASED or not _give_window(entry, store.desk.now()):
+            return Change(answer=False)
+        return Change(answer=True, to=entry)
+
+    given = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    return {id for id, was_given in zip(ids, given, strict=True) if was_given}
 
 
-def _give_window(entry: Entry, now: float) -> None:
-    entry.deadline = max(entry.deadline, now + entry.seconds)
+def _give_window(entry: Entry, now: float) -> bool:
+    """A fresh window, if it ends later than the lease does, and none was given since the last touch."""
+    if entry.graced == entry.fence or entry.deadline >= now + entry.seconds:
+        return False
+    entry.deadline, entry.graced = now + entry.seconds, entry.fence
     if entry.claim is not None and entry.claim.owner == entry.owner:
         entry.claim.until = max(entry.claim.until, entry.deadline)
+    return True
 
 
 async def return_met(store: Store, ids: Sequence[str]) -> None:
     """Copies of these came back by the queue's timer, and their leases are overdue: do as a sweep would.
 
-    Where nobody swept lately their holders may have been cut off, so each is given its own window once more, from now.
+    Where nobody swept lately their holders may have been cut off, so each gets a fresh window first, as by a sweep.
     """
     (last,) = await store.desk.get(_LAST, [_SWEEP])
     now = store.desk.now()
@@ -132,32 +135,28 @@ async def _return(
 ) -> tuple[list[str], list[str]]:
     """Return what is still overdue; the ids that are in their queue again, and those that are dead."""
     entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
-    owners = {entry.owner for entry in entries if entry is not None and entry.owner}
-    members = await store.roster.known(owners)
     places: dict[str, int] = {}
     for id, entry in zip(ids, entries, strict=True):
-        if entry is not None and _would_die(entry, members.get(entry.owner or ""), max_attempts):
+        if entry is not None and not entry.is_sealed and _judge(store, entry, max_attempts).is_dead:
             places[id] = await shelf.add(store, entry.queue, id)
 
     def decide(number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
         now = store.desk.now()
         if entry is None or entry.state != MessageState.LEASED or entry.deadline >= now:
             return Change(("", None))
-        if patient and entry.graced != entry.fence:
-            entry.graced = entry.fence
-            _give_window(entry, now)
+        if patient and _give_window(entry, now):
             return Change(("", None), entry)
         receipt = receipt_in(entry)
         if entry.is_sealed:
             _leave(entry)
             return Change(("sealed", receipt), entry)
-        member = members.get(entry.owner or "")
-        if _would_die(entry, member, max_attempts) and ids[number] not in places:
+        lapsed = _judge(store, entry, max_attempts)
+        if lapsed.is_dead and ids[number] not in places:
             return Change(("", None))  # it is another's since we looked; the next sweep finds it
-        is_back = _count(store, entry, member, max_attempts, now)
-        if not is_back:  # whoever meets its copy keeps its body
+        _count(entry, lapsed, now)
+        if lapsed.is_dead:  # whoever meets its copy keeps its body
             entry.shelf, entry.pages, entry.attribute_pages = places[ids[number]], 0, 0
-        return Change(("returned" if is_back else "dead", receipt), entry)
+        return Change(("dead" if lapsed.is_dead else "returned", receipt), entry)
 
     said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
     # The dead too: whoever meets the copy keeps its body.
@@ -181,32 +180,27 @@ async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
     return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
 
 
-def _would_die(entry: Entry, member: Listed | None, max_attempts: int) -> bool:
-    """Whether one more lapse is the last one."""
-    has_presence = member is not None and member.owner is not None
-    limit = max_attempts if entry.max_attempts is None else entry.max_attempts
-    return not has_presence and not entry.is_sealed and entry.attempts + 1 >= limit
+def _judge(store: Store, entry: Entry, max_attempts: int) -> Lapse:
+    """What becomes of it, if its lease lapses now."""
+    return lapse(
+        entry.counters,
+        owner=entry.owner,
+        has_presence=not entry.lacks_presence,
+        max_attempts=max_attempts if entry.max_attempts is None else entry.max_attempts,
+        at=store.clock.wall(),
+    )
 
 
-def _count(store: Store, entry: Entry, member: Listed | None, max_attempts: int, now: float) -> bool:
-    """Count what happened, and move the message. True: it is in its queue again; False: it is dead."""
-    wall, owner = store.clock.wall(), entry.owner
-    if member is not None and member.owner is not None:
-        # A worker with presence is not known to have failed; only its lease ended unseen.
-        entry.lost += 1
-        entry.tell(Ending(wall, "lost", owner))
-        entry.put_back(0.0, now)
-        return True
-    entry.attempts += 1
-    entry.reason = Reason("lease_lapsed", f"{owner} let its lease of {entry.seconds:g} s lapse")
-    entry.tell(Ending(wall, "failed", owner, entry.reason))
-    limit = max_attempts if entry.max_attempts is None else entry.max_attempts
+def _count(entry: Entry, lapsed: Lapse, now: float) -> None:
+    """Count what happened, and move the message."""
+    entry.attempts += lapsed.attempts
+    entry.lost += lapsed.lost
+    entry.reason = lapsed.reason or entry.reason
+    for ending in lapsed.endings:
+        entry.tell(ending)
     entry.put_back(0.0, now)
-    if entry.attempts < limit:
-        return True
-    text = f"{entry.attempts} of {limit} attempts are used; the last holder let its lease lapse"
-    entry.state, entry.reason, entry.finished_at = MessageState.DEAD, Reason("max_attempts", text), wall
-    return False
+    if lapsed.is_dead:
+        entry.state, entry.finished_at = MessageState.DEAD, lapsed.endings[-1].at
 
 
 async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swept:

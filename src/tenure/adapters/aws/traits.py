@@ -3,7 +3,7 @@
 from tenure.adapters.aws.options import Options
 from tenure.adapters.aws.queues import BATCH, MAX_HIDE
 from tenure.adapters.aws.wire import PLAIN
-from tenure.broker import BrokerTraits
+from tenure.broker import LEASE_BYTE_LIMIT, BrokerTraits
 from tenure.message import MessageState
 
 #: The queue's timer ends so much after the lease: the sweep comes first, and counts. Where nobody sweeps, the copy
@@ -22,6 +22,8 @@ def traits(options: Options) -> BrokerTraits:
         max_hold_seconds=options.hold_seconds,
         body_limit=options.body_limit,
         batch_limit=BATCH,
+        # Nobody knows how large messages are before they are received: at most one receive is lent.
+        lease_byte_limit=max(LEASE_BYTE_LIMIT, BATCH * options.body_limit),
         max_delay_seconds=MAX_DELAY_SECONDS,
         # A receipt alone does not, but none is used before the state has said that the lease stands.
         receipts_fence=True,

@@ -64,6 +64,10 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     #: On the account's time line. None while leased: lent without one.
     deadline: float | None = None
+    #: Its holder never joined the roster.
+    lacks_presence: bool = False
+    #: Its lease got a fresh window after an outage, and was not touched since.
+    is_graced: bool = False
     due: float | None = None
     deliveries: int = 0
     attempts: int = 0

@@ -218,6 +218,8 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
         request_id=request.request_id,
         seconds=seconds,
         deadline=store.timeline.now() + seconds,
+        lacks_presence=not request.has_presence,
+        is_graced=False,
         due=None,
         deliveries=old.deliveries + 1,
     )

@@ -20,13 +20,13 @@ from tenure.envelope import decode
 from tenure.errors import BodyUndecodable, BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import MessageState
 from tenure.record import Ending
-from tenure.verdict import Reason
+from tenure.rules.lapse import lapse
 
 logger = logging.getLogger("tenure.azure")
 
 
 async def sweep(store: Store, request: SweepRequest) -> Swept:
-    """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
+    """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     now = store.timeline.now()
     # Only what there is something to do about: of thousands of leases hardly one.
     row, found = await asyncio.gather(
@@ -34,30 +34,35 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     )
     swept = Row(COMMON, "swept", {"At": now}, "" if row is None else row.etag)
     note = Change("insert" if row is None else "replace", swept)
+    graced: set[str] = set()
     if row is None or now - float(row.fields["At"]) > 2 * request.interval_seconds:
-        leased = await store.lives(EQ("State", "leased"))
-        if leased:
-            # Noted only then: another sweep that saw the note would take what has no fresh window yet.
-            await _grant_grace(store, leased, now)
-            await store.rows.commit_one(note)
-            return Swept(grace=True)
+        # Noted only after it: another sweep that saw the note would take what has no fresh window yet.
+        graced = await _grant_grace(store, await store.lives(EQ("State", "leased")), now)
     await store.rows.commit_one(note)
     await _finish(store, [kept for kept in found if kept.life.is_unput])
     late = [kept for kept in found if kept.life.state is MessageState.LEASED]
     adopted = await _adopt(store, late, now + request.lease_seconds)
-    overdue = [kept for kept in late if kept.life.deadline is not None and kept.life.deadline < now]
+    overdue = [
+        kept
+        for kept in late
+        if kept.life.deadline is not None and kept.life.deadline < now and kept.life.id not in graced
+    ]
     overdue.sort(key=lambda kept: (kept.life.deadline, kept.life.place))
     returned, dead = await _return_overdue(store, overdue[: request.limit], request)
-    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=tuple(sorted(adopted)))
+    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=tuple(sorted(adopted)), grace=bool(graced))
 
 
-async def _grant_grace(store: Store, leased: list[Kept], now: float) -> None:
-    """Refused: its holder was here, and has done the same."""
-    for kept in leased:
-        life = kept.life
-        if life.deadline is not None:
-            life.deadline = max(life.deadline, now + life.seconds)
-    await store.save([kept for kept in leased if kept.life.deadline is not None])
+async def _grant_grace(store: Store, leased: list[Kept], now: float) -> set[str]:
+    """Give leases a fresh window that had none since their last touch; their ids. Refused: its holder was here."""
+    some = [
+        kept
+        for kept in leased
+        if kept.life.deadline is not None and kept.life.deadline < now + kept.life.seconds and not kept.life.is_graced
+    ]
+    for kept in some:
+        kept.life.deadline, kept.life.is_graced = now + kept.life.seconds, True
+    await store.save(some)
+    return {kept.life.id for kept in some}
 
 
 async def _adopt(store: Store, leased: list[Kept], deadline: float) -> list[str]:
@@ -74,8 +79,7 @@ async def _adopt(store: Store, leased: list[Kept], deadline: float) -> list[str]
 async def _return_overdue(store: Store, overdue: list[Kept], request: SweepRequest) -> tuple[list[str], list[str]]:
     if not overdue:
         return [], []
-    present = await roster.present(store)
-    new = [await _judge(store, kept, request, is_present=kept.life.owner in present) for kept in overdue]
+    new = [await _judge(store, kept, request) for kept in overdue]
     saved = await store.save(new)
     moved = [(old.life, kept) for old, kept, ok in zip(overdue, new, saved, strict=True) if ok]
     await asyncio.gather(*(_tell(store, old, kept) for old, kept in moved))
@@ -83,29 +87,29 @@ async def _return_overdue(store: Store, overdue: list[Kept], request: SweepReque
     return [kept.life.id for _, kept in moved if kept.life.state is not MessageState.DEAD], dead
 
 
-async def _judge(store: Store, kept: Kept, request: SweepRequest, *, is_present: bool) -> Kept:
+async def _judge(store: Store, kept: Kept, request: SweepRequest) -> Kept:
     """Count what happened, and say where the message goes."""
-    life, wall = kept.life, store.clock.wall()
-    new = waiting(store, life)
-    envelope = kept.envelope
-    if is_present:
-        # A worker with presence is not known to have failed; only its lease ended unseen.
-        new.lost += 1
-        new.tell(Ending(wall, "lost", life.owner))
-    else:
-        new.attempts += 1
-        new.reason = Reason("lease_lapsed", f"{life.owner} let its lease of {life.seconds:g} s lapse")
-        new.tell(Ending(wall, "failed", life.owner, new.reason))
-        raw = await store.envelope(kept)
-        limit = _limit(raw, request.max_attempts)
-        if new.attempts >= limit:
-            text = f"{new.attempts} of {limit} attempts are used; the last holder let its lease lapse"
-            new = settling.dead(store, new)
-            new.reason, envelope = Reason("max_attempts", text), raw
-    return Kept(new, kept.etag, envelope, kept.checkpoint)
+    life = kept.life
+    raw = await store.envelope(kept) if life.lacks_presence else b""
+    lapsed = lapse(
+        life.counters,
+        owner=life.owner,
+        has_presence=not life.lacks_presence,
+        max_attempts=_limit(raw, request.max_attempts),
+        at=store.clock.wall(),
+    )
+    new = settling.dead(store, life) if lapsed.is_dead else waiting(store, life)
+    new.attempts += lapsed.attempts
+    new.lost += lapsed.lost
+    new.reason = lapsed.reason or new.reason
+    for ending in lapsed.endings:
+        new.tell(ending)
+    return Kept(new, kept.etag, raw if lapsed.is_dead else kept.envelope, kept.checkpoint)
 
 
 def _limit(raw: bytes, usual: int) -> int:
+    if not raw:
+        return usual
     try:
         own = decode(raw).overrides.max_attempts
     except BodyUndecodable:

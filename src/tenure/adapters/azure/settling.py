@@ -203,6 +203,7 @@ def waiting(store: Store, life: Life, delay_seconds: float = 0.0) -> Life:
         owner=None,
         request_id="",
         deadline=None,
+        is_graced=False,
     )
 
 

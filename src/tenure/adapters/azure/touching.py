@@ -114,7 +114,8 @@ def _extended(store: Store, kept: Kept, lease: Lease) -> Kept:
     life = kept.life
     until = store.timeline.now() + clamped_lease(lease.seconds)
     deadline = until if life.deadline is None else max(life.deadline, until)
-    return Kept(msgspec.structs.replace(life, deadline=deadline), kept.etag, kept.envelope, kept.checkpoint)
+    touched = msgspec.structs.replace(life, deadline=deadline, is_graced=False)
+    return Kept(touched, kept.etag, kept.envelope, kept.checkpoint)
 
 
 async def _undo(store: Store, kept: Kept | None) -> None:

@@ -51,6 +51,10 @@ class Entry:
     deadline: float | None = None
     #: Monotonic end of `max_hold_seconds`. None: no limit.
     hold_until: float | None = None
+    #: Whether its holder joined the roster before it leased.
+    has_presence: bool = False
+    #: It got a fresh window after an outage, and was not touched since.
+    is_graced: bool = False
 
     deliveries: int = 0
     attempts: int = 0

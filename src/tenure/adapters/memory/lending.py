@@ -22,11 +22,16 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
     want = min(request.want, store.traits.batch_limit)
     fence = store.next_fence()
     lent: list[Lease] = []
+    room = store.traits.lease_byte_limit
     for queue in _rotated(request.queues, store.next_rotation()):
         store.promote(queue, now)
         line = store.line(queue)
         while len(lent) < want and (entry := _next(store, line)) is not None:
+            room -= len(entry.envelope)
+            if lent and room < 0:
+                return lent
             _lend(store, entry, request, fence, now)
+            line.lent += 1
             lent.append(entry.as_lease(now))
     return lent
 
@@ -46,9 +51,8 @@ def _next(store: Store, line: Line) -> Entry | None:
     heads = [head for level in levels if (head := line.ready[level].first()) is not None]
     if not heads:
         return None
-    line.lent += 1
     fairness = store.traits.fairness
-    if fairness and line.lent % fairness == 0 and len(heads) > 1:
+    if fairness and (line.lent + 1) % fairness == 0 and len(heads) > 1:
         _place, id = min(heads[1:])
     else:
         _place, id = heads[0]
@@ -61,6 +65,7 @@ def _lend(store: Store, entry: Entry, request: LeaseRequest, fence: int, now: fl
     entry.deadline = now + entry.seconds
     hold = store.traits.max_hold_seconds
     entry.hold_until = None if hold is None else now + hold
+    entry.has_presence, entry.is_graced = request.has_presence, False
     entry.deliveries += 1
     store.place(entry, MessageState.LEASED, now)
 
@@ -87,6 +92,7 @@ def _touch(store: Store, lease: Lease, now: float) -> Lease:
     if entry.hold_until is not None:
         until = min(until, entry.hold_until)
     store.date(entry, until if entry.deadline is None else max(entry.deadline, until))
+    entry.is_graced = False
     return msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, until))
 
 

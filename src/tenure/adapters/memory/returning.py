@@ -9,22 +9,20 @@ from tenure.adapters.memory.settling import bury, put_back
 from tenure.adapters.memory.store import Store
 from tenure.broker import SweepRequest, Swept
 from tenure.record import Ending
-from tenure.verdict import Reason
+from tenure.rules.lapse import lapse
 
 
 def sweep(store: Store, request: SweepRequest, now: float) -> Swept:
-    """Return overdue leases, oldest deadline first; or, after an outage, give everybody a fresh window."""
+    """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     outage = _was_outage(store, request, now)
     store.last_sweep = now
-    if outage:
-        _grant_grace(store, now)
-        return Swept(grace=True)
+    grace = outage and _grant_grace(store, now)
     adopted = _adopt(store, now + request.lease_seconds)
     returned: list[str] = []
     dead: list[str] = []
     for entry in _overdue(store, request.limit, now):
         (returned if _return_overdue(store, entry, request, now) else dead).append(entry.id)
-    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=adopted)
+    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=adopted, grace=grace)
 
 
 def _was_outage(store: Store, request: SweepRequest, now: float) -> bool:
@@ -37,11 +35,15 @@ def _was_outage(store: Store, request: SweepRequest, now: float) -> bool:
     return store.last_sweep is None or now - store.last_sweep > 2 * request.interval_seconds
 
 
-def _grant_grace(store: Store, now: float) -> None:
+def _grant_grace(store: Store, now: float) -> bool:
+    """A fresh window for each lease that had none since it was touched; whether any was given."""
+    grace = False
     for held in store.by_owner.values():
         for entry in held.values():
-            if entry.deadline is not None:
-                store.date(entry, max(entry.deadline, now + entry.seconds))
+            if entry.deadline is not None and not entry.is_graced and entry.deadline < now + entry.seconds:
+                store.date(entry, now + entry.seconds)
+                entry.is_graced = grace = True
+    return grace
 
 
 def _adopt(store: Store, deadline: float) -> tuple[str, ...]:
@@ -63,23 +65,23 @@ def _overdue(store: Store, limit: int, now: float) -> list[Entry]:
 
 def _return_overdue(store: Store, entry: Entry, request: SweepRequest, now: float) -> bool:
     """Count what happened, and move the message. True: it is in its queue again; False: it is dead."""
-    wall = store.clock.wall()
-    if entry.owner in store.members.joined:
-        # A worker with presence is not known to have failed; only its lease ended unseen.
-        entry.lost += 1
-        entry.history.append(Ending(wall, "lost", entry.owner))
-        put_back(store, entry, 0.0, now)
-        return True
-    entry.attempts += 1
-    entry.reason = Reason("lease_lapsed", f"{entry.owner} let its lease of {entry.seconds:g} s lapse")
-    entry.history.append(Ending(wall, "failed", entry.owner, entry.reason))
     limit = request.max_attempts if entry.overrides.max_attempts is None else entry.overrides.max_attempts
-    if entry.attempts < limit:
+    lapsed = lapse(
+        entry.counters,
+        owner=entry.owner,
+        has_presence=entry.has_presence,
+        max_attempts=limit,
+        at=store.clock.wall(),
+    )
+    entry.attempts += lapsed.attempts
+    entry.lost += lapsed.lost
+    entry.history.extend(lapsed.endings)
+    entry.reason = lapsed.reason or entry.reason
+    if lapsed.is_dead and lapsed.reason is not None:
+        bury(store, entry, lapsed.reason, now)
+    else:
         put_back(store, entry, 0.0, now)
-        return True
-    text = f"{entry.attempts} of {limit} attempts are used; the last holder let its lease lapse"
-    bury(store, entry, Reason("max_attempts", text), now)
-    return False
+    return not lapsed.is_dead
 
 
 def retire(store: Store, owner: str, now: float, limit: int, *, crashed: bool) -> Swept:

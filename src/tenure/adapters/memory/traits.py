@@ -34,6 +34,7 @@ TRAITS = BrokerTraits(
 CHANGEABLE = frozenset({
     "min_lease_seconds", "max_lease_seconds", "max_hold_seconds", "body_limit", "batch_limit",
     "max_delay_seconds", "lease_per_message", "priority_levels", "roster_seconds", "fairness",
+    "lease_byte_limit",
 })  # fmt: skip
 
 

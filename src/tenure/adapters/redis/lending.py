@@ -46,7 +46,7 @@ class Lending:
         if self._store.link.is_cluster:
             leases = await self._lease_from_each(request, queues, want, asked)
         else:
-            leases = await self._lease(request, queues, want, asked)
+            leases = await self._lease(request, queues, want, asked, self._traits.lease_byte_limit)
         if leases:
             await self._make_known({lease.queue for lease in leases})
         return leases
@@ -61,10 +61,13 @@ class Lending:
     async def _lease_from_each(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
         leases: list[Lease] = []
         await self._store.refuse_banned(request.owner)
+        room = self._traits.lease_byte_limit
         for queue in queues:
-            if len(leases) < want:
+            if len(leases) < want and room > 0:
                 try:
-                    leases += await self._lease(request, [queue], want - len(leases), asked)
+                    some = await self._lease(request, [queue], want - len(leases), asked, room, len(leases))
+                    leases += some
+                    room -= sum(len(lease.envelope) for lease in some)
                 except BrokerUnavailable as error:
                     if leases and not error.outcome_unknown:
                         break  # a queue whose server is away must not keep what others have lent
@@ -73,12 +76,16 @@ class Lending:
                     raise
         return leases
 
-    async def _lease(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
+    async def _lease(
+        self, request: LeaseRequest, queues: list[str], want: int, asked: float, room: int, lent: int = 0
+    ) -> list[Lease]:
+        """Up to `want` messages and `room` bytes; one at least, unless some were `lent` before by the same call."""
         traits = self._traits
         seconds = max(traits.min_lease_seconds, min(traits.max_lease_seconds, request.seconds))
         arguments: list[Any] = [
             request.owner, request.request_id, want, micros(seconds),
             micros(traits.min_lease_seconds), micros(traits.max_lease_seconds),
+            int(request.has_presence), room, lent,
             *[self._lent.get(queue, 0) for queue in queues],
         ]  # fmt: skip
         for task, own in request.seconds_by_task.items():

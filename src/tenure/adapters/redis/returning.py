@@ -3,7 +3,8 @@
 A sweep is two exchanges. First: was there a gap, in the sweeps or in what is heard of workers, judged once for all
 queues; what is overdue, and has the server begun anew, in each queue. Then the move. With its last batch, queues are
 healed too. A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns
-nothing. After a gap, a restart or a failover everybody gets a fresh window instead.
+nothing. After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that
+rare sweeps return what nobody touches.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from tenure.adapters.redis.roster import SILENCE_SECONDS, holding
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
 from tenure.adapters.redis.store import Store, micros, read_queues
 from tenure.broker import SweepRequest, Swept
+from tenure.rules import lapse as rule
 
 #: Queues that are looked at in one step.
 _TOGETHER = 200
@@ -49,33 +51,28 @@ class Returning:
         self._known: list[str] = []
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Return overdue leases, or give everybody a fresh window after an outage."""
+        """Return overdue leases; after an outage, what had no fresh window since its last touch gets one."""
         store, interval = self._store, micros(request.interval_seconds)
         began = store.clock.monotonic()
         gap, silence, looks = await self._look(request)
         queues = [look.queue for look in looks]
+        given = 0
         if gap:
-            lent = await self._give_grace(queues, request)
+            given = await self._give_grace(queues, request)
             await store.run(JUDGE, (), "note", interval, micros(SILENCE_SECONDS))
-            if lent:
-                return Swept(grace=True)
         elif silence:
-            excused = await self._excuse(queues, request, silence)
+            given = await self._excuse(queues, request, silence)
             await store.run(JUDGE, (), "note", interval, micros(SILENCE_SECONDS))
-            if excused:
-                return Swept(grace=True)
         adopted = tuple(id for look in looks for id in look.adopted)
-        shaken = [look.queue for look in looks if look.began_anew]
-        if shaken:
-            await self._give_grace(shaken, request)
-            return Swept(adopted=adopted, grace=True)
+        given += await self._give_grace([look.queue for look in looks if look.began_anew], request)
+        grace = given > 0
         is_last = sum(look.overdue for look in looks) <= request.limit
         found, unreadable = await self._tidy_up(queues) if is_last else ([], [])
         if store.clock.monotonic() - began > request.interval_seconds:
             # We were held up; the next sweep judges anew.
-            return Swept(tuple(found), tuple(unreadable), adopted)
+            return Swept(tuple(found), tuple(unreadable), adopted, grace)
         returned, dead = await self._move(looks, request)
-        return Swept((*returned, *found), (*dead, *unreadable), adopted)
+        return Swept((*returned, *found), (*dead, *unreadable), adopted, grace)
 
     async def _tidy_up(self, queues: list[str]) -> tuple[list[str], list[str]]:
         """Once a sweep, with its last batch, and before anything is moved: what fails here fails as a whole."""
@@ -123,24 +120,24 @@ class Returning:
     async def _excuse(self, queues: list[str], request: SweepRequest, silence: int) -> int:
         """Give what lapsed while nobody was heard a fresh window; how many."""
         count = 0
-        while queues:
-            answers = await self._run("excuse", request, (([queue], (silence,)) for queue in queues))
-            count += sum(lent for _, lent in answers)
-            queues = [queue for queue, (more, _) in zip(queues, answers, strict=True) if more]
+        left = [(queue, 0) for queue in queues]
+        while left:
+            answers = await self._run("excuse", request, (([queue], (silence, skip)) for queue, skip in left))
+            count += sum(given for _, given, _ in answers)
+            left = [
+                (queue, skip + skipped) for (queue, skip), (more, _, skipped) in zip(left, answers, strict=True) if more
+            ]
         return count
 
     async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[list[str], list[str]]:
         shares = [(look, share) for look, share in _shares(looks, request.limit) if share]
         if not shares:
             return [], []
-        common = [request.max_attempts]
-        present: list[Any] = []
-        if self._store.link.is_cluster:
-            # The roster is out of the script's reach.
-            present = ["1", *await self._store.command("HKEYS", f"{self._store.names.common}roster")]
+        limits = (request.max_attempts, rule.MAX_LOST)
+        texts = (rule.LAPSED_TEXT, rule.MAX_ATTEMPTS_TEXT, rule.MAX_LOST_TEXT, rule.UNKNOWN_OWNER)
         age = micros(request.interval_seconds)
         answers = await self._run(
-            "move", request, (([look.queue], (share, *common, look.at, age, *present)) for look, share in shares)
+            "move", request, (([look.queue], (share, *limits, look.at, age, *texts)) for look, share in shares)
         )
         returned: list[str] = []
         dead: list[str] = []

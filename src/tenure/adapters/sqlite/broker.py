@@ -60,7 +60,9 @@ class SqliteBroker:
             browsable=EVERY_STATE,
             depth_is_exact=True,
         )
-        self._bounds = lending.Bounds(self._traits.min_lease_seconds, self._traits.max_lease_seconds)
+        self._bounds = lending.Bounds(
+            self._traits.min_lease_seconds, self._traits.max_lease_seconds, self._traits.lease_byte_limit
+        )
 
     @property
     def traits(self) -> BrokerTraits:

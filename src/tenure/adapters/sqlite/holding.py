@@ -7,13 +7,13 @@ Run by `writer.py` (touch) and `reader.py` (held).
 from collections.abc import Sequence
 
 from tenure.adapters.sqlite.receipt import STAND, find, receipt_for, rows_of
-from tenure.adapters.sqlite.states import LEASED
+from tenure.adapters.sqlite.states import GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.lease import Lease
 from tenure.message import Counters
 
-_TOUCH = f"UPDATE message SET moment = max(coalesce(moment, 0), ?) WHERE {STAND}"
+_TOUCH = f"UPDATE message SET moment = max(coalesce(moment, 0), ?), extras = extras & ~{GRACED} WHERE {STAND}"
 _HELD = f"""
 SELECT message.id, queue, envelope, fence, seq, seconds, moment, deliveries, attempts, crashes, lost
 FROM message INDEXED BY message_leased JOIN loan USING (fence)

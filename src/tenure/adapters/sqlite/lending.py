@@ -44,9 +44,9 @@ UPDATE message SET state = {READY} WHERE seq IN (
     SELECT seq FROM message INDEXED BY message_delayed
     WHERE state = {DELAYED} AND queue = ? AND moment <= ? ORDER BY moment LIMIT {_PROMOTED_AT_ONCE})
 """
-# Only what is needed: each column of an inner SELECT is copied.
-_COLUMNS = f"""
-seq, id, CASE WHEN length(envelope) <= {_SMALL_ENVELOPE} THEN envelope ELSE '' END AS raw,
+# Only what is needed: each column of an inner SELECT is copied. ?3: the largest envelope that is read here.
+_COLUMNS = """
+seq, id, CASE WHEN length(envelope) <= ?3 THEN envelope ELSE '' END AS raw,
 deliveries + attempts + crashes + lost AS counted, lease_seconds
 """
 _FIRST = f"SELECT {_COLUMNS} {_IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2"
@@ -73,10 +73,11 @@ _FIRST_DELIVERY = Counters(deliveries=1)
 
 
 class Bounds(NamedTuple):
-    """Shortest and longest lease."""
+    """Shortest and longest lease, and the most bytes of envelopes in one call."""
 
     shortest: float
     longest: float
+    byte_limit: int
 
     def clamp(self, seconds: float) -> float:
         """`seconds`, or the nearest that can be had."""
@@ -101,6 +102,8 @@ class Lot(NamedTuple):
     raws: list[bytes]
     #: Seconds and counters by row number. Empty: the usual seconds, and lent for the first time.
     special: dict[int, tuple[float, Counters]]
+    #: There was more, but no room for its bytes.
+    is_cut: bool
 
 
 class Lent(NamedTuple):
@@ -122,11 +125,15 @@ def nothing_to_lend(view: View, request: LeaseRequest) -> Lent:
 def lend(tx: Transaction, request: LeaseRequest, turns: Turns, bounds: Bounds) -> Lent:
     """Choose, read and stamp up to `want` messages. The request's own seconds are within the bounds."""
     lots: list[Lot] = []
-    left = request.want
+    left, room = request.want, bounds.byte_limit
     for queue in turns.rotated(request.queues):
-        if left > 0 and (lot := _take(tx, request, queue, left, turns, bounds)):
+        if left > 0 and (lot := _take(tx, request, queue, left, room, turns, bounds)):
             lots.append(lot)
             left -= len(lot.seqs)
+            if lot.is_cut:
+                break
+            if len(request.queues) > 1:
+                room = max(1, room - sum(map(len, lot.raws)))
     by_seconds: dict[float, list[int]] = {}
     for lot in lots:
         _sort_by_seconds(lot, request.seconds, by_seconds)
@@ -151,8 +158,10 @@ def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
     return leases
 
 
-def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: Turns, bounds: Bounds) -> Lot | None:
-    """The next messages of one queue, not stamped yet. None: there are none."""
+def _take(
+    tx: Transaction, request: LeaseRequest, queue: str, want: int, room: int, turns: Turns, bounds: Bounds
+) -> Lot | None:
+    """The next messages of one queue, up to `want` and `room` bytes, not stamped yet. None: there are none."""
     look = (queue, tx.now, request.owner)
     top, bottom, is_due, is_banned = tx.db.execute(_LOOK, look).fetchone()
     if is_banned:
@@ -162,27 +171,45 @@ def _take(tx: Transaction, request: LeaseRequest, queue: str, want: int, turns: 
         top, bottom, _, _ = tx.db.execute(_LOOK, look).fetchone()
     if top is None:
         return None
+    # What is read together is within the room, whatever comes.
+    small = min(_SMALL_ENVELOPE, room // want)
     if top == bottom or not turns.falls_within(queue, want):
-        found = _read(tx.db, _FIRST, (queue, want))
+        found = _read(tx.db, _FIRST, (queue, want, small))
     else:
         chosen = turns.choose(tx.db, queue, want, top, bottom)
-        found = _in_order(chosen, _read(tx.db, _CHOSEN, (listed(chosen),)))
+        found = _in_order(chosen, _read(tx.db, _CHOSEN, (listed(chosen), None, small)))
+    count = len(found.seqs)
+    if b"" in found.raws:
+        # The first message of a call is lent whatever its size.
+        found = _fill(tx.db, found, room, must_lend=room == bounds.byte_limit)
+    if not found.seqs:
+        return None
     turns.count(queue, len(found.seqs))
     is_usual = found.alike and not request.seconds_by_task
     special = {} if is_usual else _read_more(tx.db, request, found.seqs, bounds)
-    return Lot(queue, found.seqs, found.ids, found.raws, special)
+    return Lot(queue, found.seqs, found.ids, found.raws, special, len(found.seqs) < count)
 
 
 def _read(db: sqlite3.Connection, source: str, arguments: tuple[object, ...]) -> Columns:
-    """All rows of `source` at once."""
+    """All rows of `source` at once; an envelope that is too large to be read here is empty."""
     seq_list, ids, envelopes, alike = db.execute(_READ % source, arguments).fetchone()
     seqs = _numbers.decode(seq_list)
     raws = envelopes.split(_SEPARATOR)
     if len(raws) != len(seqs):
         raws = [b""] * len(seqs)
-    if b"" in raws:
-        raws = [raw or _envelope(db, seq) for seq, raw in zip(seqs, raws, strict=True)]
     return Columns(seqs, _strings.decode(ids), raws, bool(alike))
+
+
+def _fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) -> Columns:
+    """Read the envelopes that are missing, singly, for as long as there is room for them."""
+    raws: list[bytes] = []
+    for seq, known in zip(found.seqs, found.raws, strict=True):
+        raw = known or _envelope(db, seq)
+        room -= len(raw)
+        if room < 0 and (raws or not must_lend):
+            break
+        raws.append(raw)
+    return Columns(found.seqs[: len(raws)], found.ids[: len(raws)], raws, found.alike)
 
 
 def _in_order(chosen: list[int], found: Columns) -> Columns:
@@ -214,7 +241,7 @@ def _sort_by_seconds(lot: Lot, usual: float, by_seconds: dict[float, list[int]])
 
 def _stamp(tx: Transaction, request: LeaseRequest, seconds: float, rows: Sequence[int]) -> int:
     """One loan for all messages that get the same number of seconds. Its fence."""
-    fence = tx.next_fence(request.owner, request.request_id, seconds)
+    fence = tx.next_fence(request.owner, request.request_id, seconds, has_presence=request.has_presence)
     tx.db.execute(_STAMP, (fence, tx.now + micros(seconds), listed(rows)))
     return fence
 

@@ -13,18 +13,19 @@ from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.moving import Move, move
 from tenure.adapters.sqlite.receipt import Held
 from tenure.adapters.sqlite.release import release_claims_of
-from tenure.adapters.sqlite.states import LEASED
+from tenure.adapters.sqlite.states import GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import SweepRequest, Swept
+from tenure.message import Counters
 from tenure.record import Ending
-from tenure.verdict import Reason
+from tenure.rules.lapse import lapse
 
 _LEASED = f"INDEXED BY message_leased WHERE state = {LEASED}"
 _OVERDUE = f"""
-SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, attempts, max_attempts)) FROM (
-    SELECT seq, message.id, queue, extras, loan.owner, attempts, max_attempts,
-           EXISTS (SELECT 1 FROM owner WHERE owner.id = loan.owner AND owner.state <> 'banned') AS has_presence
+SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, attempts, lost, max_attempts)) FROM (
+    SELECT seq, message.id, queue, extras, loan.owner, coalesce(loan.has_presence, 0) AS has_presence, attempts, lost,
+           max_attempts
     FROM message INDEXED BY message_leased LEFT JOIN loan USING (fence)
     WHERE message.state = {LEASED} AND message.moment < ?
     ORDER BY message.moment LIMIT ?)
@@ -34,17 +35,13 @@ SELECT json_group_array(json_array(seq, id, queue, extras)) FROM (
     SELECT seq, id, queue, extras FROM message {_LEASED}
     AND fence IN (SELECT fence FROM loan WHERE owner = ?) LIMIT ?)
 """
-_GRACE = f"""
-UPDATE message INDEXED BY message_leased SET moment = max(coalesce(moment, 0), ?1 + CAST(1000000 * coalesce(
-    (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER))
-WHERE state = {LEASED}
+_WINDOW = "1000000 * coalesce((SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2)"
+# A fresh window is longer than what is left, and is given once between two touches: nothing is excused for ever.
+_FRESH = f"""
+UPDATE message INDEXED BY message_leased SET moment = ?1 + CAST({_WINDOW} AS INTEGER), extras = extras | {GRACED}
+WHERE state = {LEASED} AND NOT extras & {GRACED} AND moment < ?1 + CAST({_WINDOW} AS INTEGER)
 """
-_EXCUSE = f"""
-UPDATE message INDEXED BY message_leased SET moment = ?1 + CAST(1000000 * coalesce(
-    (SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2) AS INTEGER)
-WHERE state = {LEASED} AND moment BETWEEN ?3 AND ?4
-AND 3 * (?4 - ?3) >= 1000000 * coalesce((SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2)
-"""
+_EXCUSE = f"{_FRESH} AND moment BETWEEN ?3 AND ?4 AND 3 * (?4 - ?3) >= {_WINDOW}"
 #: A gap of so many intervals between two sweeps means that the holders could not beat either.
 _INTERVALS_IN_A_GAP = 2
 
@@ -57,9 +54,10 @@ class Overdue(NamedTuple):
     queue: str
     extras: int
     owner: str | None
-    #: Its holder is on the roster.
+    #: Its holder joined the roster before it leased.
     has_presence: int
     attempts: int
+    lost: int
     max_attempts: int | None
 
 
@@ -68,11 +66,9 @@ _held = msgspec.json.Decoder(list[Held])
 
 
 def sweep(tx: Transaction, request: SweepRequest) -> Swept:
-    """Return overdue leases, or give everybody a fresh window after an outage."""
+    """Return overdue leases; after an outage, what had no fresh window since its last touch gets one."""
     was_away = _note_sweep(tx, request.interval_seconds)
-    if was_away:
-        tx.db.execute(_GRACE, (tx.now, request.lease_seconds))
-        return Swept(grace=True)
+    grace = was_away and tx.db.execute(_FRESH, (tx.now, request.lease_seconds)).rowcount > 0
     for since, until in tx.stalls:
         # Nobody could renew a lease that ended then, and its holder may be about to: it gets a fresh window.
         # A stall of less than a third of the lease is no excuse: it leaves room for another beat.
@@ -82,7 +78,7 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     moves = [_judge(tx, overdue, request.max_attempts) for overdue in _overdue.decode(text)]
     move(tx, moves)
     returned = tuple(one.held.id for one in moves if not one.is_dead)
-    return Swept(returned, tuple(one.held.id for one in moves if one.is_dead), adopted)
+    return Swept(returned, tuple(one.held.id for one in moves if one.is_dead), adopted, grace)
 
 
 def retire(tx: Transaction, owner: str, limit: int, *, crashed: bool) -> Swept:
@@ -122,14 +118,18 @@ def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
 
 def _judge(tx: Transaction, overdue: Overdue, max_attempts: int) -> Move:
     """Back to its queue, or to the dead letters."""
-    held, owner = Held(*overdue[:4]), overdue.owner
-    if overdue.has_presence:
-        # Its worker is on the roster and was not seen to die: nobody knows how this run ended.
-        return Move(held, lost=1, endings=(Ending(tx.wall, "lost", owner),))
-    reason = Reason("lease_lapsed", f"{owner or 'its holder'} let the lease end without settling the message")
-    lapsed = Ending(tx.wall, "failed", owner, reason)
-    limit = overdue.max_attempts or max_attempts
-    if overdue.attempts + 1 < limit:
-        return Move(held, attempts=1, reason=reason, endings=(lapsed,))
-    reason = Reason("max_attempts", f"all {limit} attempts are used; the last one let its lease end")
-    return Move(held, is_dead=True, attempts=1, reason=reason, endings=(lapsed, Ending(tx.wall, "dead", owner, reason)))
+    lapsed = lapse(
+        Counters(attempts=overdue.attempts, lost=overdue.lost),
+        owner=overdue.owner,
+        has_presence=bool(overdue.has_presence),
+        max_attempts=max_attempts if overdue.max_attempts is None else overdue.max_attempts,
+        at=tx.wall,
+    )
+    return Move(
+        Held(*overdue[:4]),
+        is_dead=lapsed.is_dead,
+        attempts=lapsed.attempts,
+        lost=lapsed.lost,
+        reason=lapsed.reason,
+        endings=lapsed.endings,
+    )

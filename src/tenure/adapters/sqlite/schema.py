@@ -35,7 +35,7 @@ CREATE TABLE message (
     moment INTEGER,
     -- the loan under which it is, or was last, leased
     fence INTEGER NOT NULL DEFAULT 16777216,
-    -- bit 1: it has a key. bit 2: it has a row in note
+    -- bit 1: it has a key. bit 2: it has a row in note. bit 4: its lease got a fresh window (states.py)
     extras INTEGER NOT NULL DEFAULT 0,
     deliveries INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
@@ -137,8 +137,13 @@ CREATE INDEX sample_task ON sample (queue, task, seq);
 CREATE TABLE turn (name TEXT PRIMARY KEY, token TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 """
 
+_FOURTH = """
+-- Whether the holder joined the roster before it leased. Older versions, which do not say it, lent to workers alone.
+ALTER TABLE loan ADD COLUMN has_presence INTEGER NOT NULL DEFAULT 1;
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 def check_library() -> None:

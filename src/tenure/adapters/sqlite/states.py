@@ -27,3 +27,5 @@ STATES = {code: state for state, code in CODES.items()}
 #: Bits of `message.extras`: what a settle must look after besides the row itself.
 KEYED = 1
 NOTED = 2
+#: Its lease got a fresh window after an outage, and was not touched since. Cleared when the lease ends.
+GRACED = 4

@@ -66,7 +66,9 @@ class Timeline:
             [("boot", self.clock.boot_id()), ("offset", self._offset), ("seen", now)],
         )
         # What was lent just before a power cut may not have reached the disk, but its fence was out in the world.
-        db.execute(f"INSERT INTO loan SELECT max(fence) + {_LEAP}, '', '', 0 FROM loan")
+        db.execute(
+            f"INSERT INTO loan (fence, owner, request, seconds) SELECT max(fence) + {_LEAP}, '', '', 0 FROM loan"
+        )
 
 
 def _stored(db: sqlite3.Connection) -> dict[str, Any]:

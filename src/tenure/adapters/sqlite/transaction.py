@@ -29,9 +29,10 @@ class Transaction(View):
         #: Queues in which something became leasable, or will at a known time.
         self.stirred: set[str] = set()
 
-    def next_fence(self, owner: str, request: str, seconds: float) -> int:
+    def next_fence(self, owner: str, request: str, seconds: float, *, has_presence: bool = True) -> int:
         """Write down a loan. Its fence is higher than every one before: the newest loan is never removed."""
         cursor = self.db.execute(
-            "INSERT INTO loan (owner, request, seconds) VALUES (?, ?, ?)", (owner, request, seconds)
+            "INSERT INTO loan (owner, request, seconds, has_presence) VALUES (?, ?, ?, ?)",
+            (owner, request, seconds, has_presence),
         )
         return cursor.lastrowid or 0

@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   eighteen themes, from sending to crashing
+    broker/   twenty themes, from sending to crashing
     state/    ledger, records, roster, journal and its samples, board and its turns, wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
@@ -27,7 +27,9 @@ from tenure.testing.conformance.broker import (
     Delays,
     Durability,
     Fencing,
+    Grace,
     Keys,
+    Lapsing,
     Lending,
     Priority,
     Retiring,
@@ -51,6 +53,8 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Touching,
     Fencing,
     Returning,
+    Lapsing,
+    Grace,
     Retiring,
     DeadLetters,
     Cancelling,

@@ -54,6 +54,13 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Priority.test_fairness_takes_no_more_than_it_says",
         "Priority.test_the_lowest_of_three_is_not_starved_by_the_middle",
     ),
+    "a lease call is bounded in bytes, and always lends one message": (
+        "Lending.test_one_call_lends_no_more_bytes_than_its_limit",
+        "Lending.test_the_limit_of_bytes_is_used",
+        "Lending.test_what_came_back_is_lent_within_the_limit_of_bytes",
+        "Lending.test_several_queues_share_the_limit_of_bytes",
+        "Lending.test_a_message_is_lent_alone_if_it_is_larger_than_the_limit",
+    ),
     "several queues are served with one budget": (
         "Lending.test_several_queues_are_all_served",
         "Lending.test_one_call_may_lend_from_several_queues",
@@ -106,11 +113,23 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Returning.test_a_holder_without_presence_that_lapses_has_used_an_attempt",
         "Returning.test_at_the_last_attempt_a_sweep_moves_it_to_the_dead_letters",
         "Returning.test_failures_and_lapses_together_use_up_the_attempts",
+        "Lapsing.test_every_lapse_without_presence_up_to_the_dead_letter",
+        "Lapsing.test_a_messages_own_limit_is_the_one_that_is_told",
         "Returning.test_a_message_may_bring_its_own_limit_of_attempts",
     ),
     "with presence a lapse is a loss": (
         "Returning.test_a_worker_with_presence_that_lapses_counts_as_lost",
         "Returning.test_a_worker_with_presence_never_uses_up_the_attempts",
+        "Lapsing.test_every_lapse_of_a_worker_is_a_loss",
+    ),
+    "the loan says whether its holder had presence": (
+        "Lapsing.test_a_worker_that_is_off_the_roster_by_now_has_lost_it",
+        "Lapsing.test_a_name_on_the_roster_does_not_make_a_lease_a_workers",
+        "Lapsing.test_each_loan_of_an_owner_speaks_for_itself",
+    ),
+    "every lapse is counted and told alike on every store": ("Lapsing",),
+    "whoever cannot run a message alone gives it up after ten losses": (
+        "Lapsing.test_one_that_was_lost_ten_times_is_given_up_by_whoever_cannot_run_it_alone",
     ),
     "retire returns everything, releases the claims and bans the nonce": (
         "Retiring.test_everything_an_owner_held_is_free_at_once",
@@ -141,6 +160,18 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Returning.test_a_first_sweep_that_finds_leases_is_a_gap",
         "Returning.test_whoever_comes_back_within_the_grace_keeps_its_lease",
         "Retiring.test_retiring_knows_no_grace",
+    ),
+    "grace once between two touches, so that rare sweeps return what nobody touches": (
+        "Grace.test_rare_sweeps_return_what_nobody_touches",
+        "Grace.test_rare_sweeps_bring_a_message_to_the_dead_letters",
+        "Grace.test_new_leases_never_keep_an_old_one_from_being_returned",
+        "Grace.test_a_touch_between_two_gaps_earns_another_window",
+        "Grace.test_a_shorter_touch_earns_it_too",
+        "Grace.test_the_next_lease_of_a_message_has_its_own_window",
+    ),
+    "grace never shortens a deadline": (
+        "Returning.test_grace_never_shortens_a_lease",
+        "Grace.test_grace_never_shortens_a_deadline",
     ),
     "no deadline is decided by the wall clock": ("Clocks",),
     "all who use a state agree on the wall time, whatever their machines show": (

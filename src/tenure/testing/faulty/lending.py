@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import RETIRE_BATCH, Broker, Swept
+from tenure.broker import Broker
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -97,6 +97,36 @@ class Translating(HonestBroker):
         return await self.inner.dead_letter(real)
 
 
+class LendsAnyNumberOfBytes(HonestBroker):
+    """Fills up the batch, however large the messages are."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """One call is several."""
+        leases: list[Lease] = []
+        while len(leases) < request.want:
+            more = await self.inner.lease(msgspec.structs.replace(request, want=request.want - len(leases)))
+            if not more:
+                break
+            leases += more
+        return leases
+
+
+class LendsOneLargeMessageAtATime(HonestBroker):
+    """Stops at the first message that is not small, and leaves most of its room unused."""
+
+    caught_by = ("Lending",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """The first of them, if it is large; the others go back."""
+        leases = await self.inner.lease(request)
+        if not leases or len(leases[0].envelope) < self.traits.lease_byte_limit // 20:
+            return leases
+        await self.inner.give_back([GiveBack(lease) for lease in leases[1:]])
+        return leases[:1]
+
+
 class FenceStandsStill(Translating):
     """Gives a message the same fence at each lending."""
 
@@ -107,23 +137,40 @@ class FenceStandsStill(Translating):
         return msgspec.structs.replace(lease, fence=1)
 
 
-class ForgetsPresence(Translating):
-    """Does not know which holders are on the roster, so a worker's lapse uses an attempt."""
+class ForgetsPresence(HonestBroker):
+    """Does not keep with the loan that its holder had presence, so a worker's lapse uses an attempt."""
 
-    caught_by = ("Returning",)
+    caught_by = ("Returning", "Lapsing")
 
-    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """Under both names."""
-        await self.inner.retire(owner, crashed=crashed, limit=limit)
-        return await self.inner.retire(f"{owner}~", crashed=crashed, limit=limit)
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Everybody is a stranger."""
+        return await self.inner.lease(msgspec.structs.replace(request, has_presence=False))
 
-    def asked(self, request: LeaseRequest) -> LeaseRequest:
-        """Under a name that nobody knows."""
-        return msgspec.structs.replace(request, owner=f"{request.owner}~")
 
-    def shown(self, lease: Lease) -> Lease:
-        """Under the name that was asked for."""
-        return msgspec.structs.replace(lease, owner=lease.owner.removesuffix("~"))
+class TakesEveryHolderForAWorker(HonestBroker):
+    """Never counts an attempt for a lapse, so what its holders let lapse comes back for ever."""
+
+    caught_by = ("Lapsing",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Everybody has joined."""
+        return await self.inner.lease(msgspec.structs.replace(request, has_presence=True))
+
+
+class PresenceOfAnOwnersFirstLoan(HonestBroker):
+    """Keeps presence with the owner, not with the loan: what it said first holds for all of its leases."""
+
+    caught_by = ("Lapsing",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody has leased yet."""
+        super().__init__(inner, clock)
+        self.known: dict[str, bool] = {}
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """As it said the first time."""
+        known = self.known.setdefault(request.owner, request.has_presence)
+        return await self.inner.lease(msgspec.structs.replace(request, has_presence=known))
 
 
 class ReturnsBehindTheBacklog(HonestBroker):

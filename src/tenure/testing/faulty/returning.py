@@ -108,6 +108,101 @@ class GraceForEver(HonestBroker):
         return await self.inner.sweep(msgspec.structs.replace(request, interval_seconds=1e-9))
 
 
+class GraceAtEveryGap(Remembering):
+    """Gives a fresh window after every gap, touched or not: rare sweeps return nothing, for ever."""
+
+    caught_by = ("Grace",)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Nobody remembers who had a window already."""
+        swept = await self.inner.sweep(request)
+        if swept.grace:
+            await self.inner.touch(list(self.latest.values()))
+        return swept
+
+
+class GapKeeping(Remembering):
+    """Not a fault yet: knows whether a sweep comes after a gap, and returns leases by its own account."""
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody swept yet."""
+        super().__init__(inner, clock)
+        self.swept_at = clock.monotonic()
+
+    def is_gap(self, request: SweepRequest) -> bool:
+        """Whether nobody swept for two intervals; from now on somebody has."""
+        before, self.swept_at = self.swept_at, self.clock.monotonic()
+        return self.swept_at - before > 2 * request.interval_seconds
+
+    async def deadlines(self) -> dict[str, float]:
+        """Of everything that is lent, by message: in how many seconds it ends."""
+        return {
+            one.id: one.deadline_in or 0.0
+            for depth in await self.inner.depth()
+            for one in await self.inner.browse(depth.queue, MessageState.LEASED)
+        }
+
+    async def return_too(self, leases: Sequence[Lease], swept: Swept) -> Swept:
+        """Return these besides."""
+        settlements = await self.inner.give_back([GiveBack(lease) for lease in leases])
+        pairs = zip(leases, settlements, strict=True)
+        more = tuple(lease.id for lease, settlement in pairs if settlement.took_effect)
+        return msgspec.structs.replace(swept, returned=swept.returned + more)
+
+
+class TouchEarnsNoGrace(GapKeeping):
+    """Gives a fresh window once for each lease, however often it was touched since."""
+
+    caught_by = ("Grace",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody had a window yet."""
+        super().__init__(inner, clock)
+        self.graced: set[int] = set()
+        self.touched: set[int] = set()
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Heard, but it earns nothing."""
+        self.touched |= {lease.fence for lease in leases} & self.graced
+        return await self.inner.touch(leases)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """Those who had theirs are overdue."""
+        if not self.is_gap(request):
+            return await self.inner.sweep(request)
+        late = [self.latest[id] for id, left in (await self.deadlines()).items() if left < 0.0]
+        early = await self.return_too([lease for lease in late if lease.fence in self.touched], Swept())
+        self.graced |= {lease.fence for lease in late}
+        swept = await self.inner.sweep(request)
+        return msgspec.structs.replace(swept, returned=early.returned + swept.returned)
+
+
+class GraceShortens(GapKeeping):
+    """Sets every deadline to one window from now after a gap, also those that were later."""
+
+    caught_by = ("Grace",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """No deadline was shortened yet."""
+        super().__init__(inner, clock)
+        self.ends: dict[str, float] = {}
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """From its own deadline on it is as it should be."""
+        for lease in leases:
+            self.ends.pop(lease.id, None)
+        return await self.inner.touch(leases)
+
+    async def sweep(self, request: SweepRequest) -> Swept:
+        """A window is a window."""
+        now = self.clock.monotonic()
+        if self.is_gap(request):
+            held = await self.deadlines()
+            self.ends |= {id: now + self.latest[id].seconds for id, left in held.items() if left > 0.0}
+        ended = [self.latest[id] for id, end in self.ends.items() if end < now]
+        return await self.return_too(ended, await self.inner.sweep(request))
+
+
 class IgnoresMaxAttempts(HonestBroker):
     """Returns a message as often as its holders let it lapse."""
 

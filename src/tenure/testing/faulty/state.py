@@ -71,6 +71,32 @@ class ForgetsTheHistoryOnRedrive(HonestRecords):
         return msgspec.structs.replace(record, history=record.history[last:])
 
 
+class DiesOfALapseInSilence(HonestRecords):
+    """Writes the last failed attempt into the history, and not that the message is dead."""
+
+    caught_by = ("Lapsing",)
+
+    async def get(self, id: str) -> Record | None:
+        """Without the last word."""
+        record = await self.inner.get(id)
+        if record is None or [ending.how for ending in record.history[-2:]] != ["failed", "dead"]:
+            return record
+        return msgspec.structs.replace(record, history=record.history[:-1])
+
+
+class TellsALapseInItsOwnWords(HonestRecords):
+    """Has another text than every other store for the same lapse."""
+
+    caught_by = ("Lapsing",)
+
+    async def get(self, id: str) -> Record | None:
+        """As it pleases."""
+        record = await self.inner.get(id)
+        if record is None or record.reason is None or record.reason.code != "max_attempts":
+            return record
+        return msgspec.structs.replace(record, reason=msgspec.structs.replace(record.reason, text="too many attempts"))
+
+
 class CallsTheSilentDead(HonestRoster):
     """Takes an owner for dead that was not heard of for 15 seconds."""
 

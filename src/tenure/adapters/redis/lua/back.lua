@@ -9,7 +9,7 @@ local function begin_return(P)
   return {P = P, levels = {}, all = {}, marks = {}, ids = {}, by_fence = {}, waiting = {}}
 end
 
--- A message that will be moved. x: its key, unique and most attempts, if it has any.
+-- A message that will be moved. x: its key, unique, most attempts and losses, if it has any.
 local function look_at(back, id, fence, record, level, place)
   local P, x = back.P, {}
   if not back.levels[level] then
@@ -19,7 +19,7 @@ local function look_at(back, id, fence, record, level, place)
   end
   call('LLEN', P .. 'h:' .. id)
   if sub(record, 1, 1) == 'x' then
-    x = call('HMGET', P .. 'x:' .. id, 'k', 'u', 'ma')
+    x = call('HMGET', P .. 'x:' .. id, 'k', 'u', 'ma', 'l')
     if x[1] then call('HLEN', P .. 'k:' .. x[1]) end
     if x[2] then call('ZCARD', P .. 'u:' .. x[2]) end
   else

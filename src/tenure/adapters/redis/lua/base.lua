@@ -12,8 +12,10 @@
 --   b<p>     zset place -> id: what came back, or fell due; lent before the stream
 --   z        zset due -> id: delayed
 --   m        hash id -> record "<p><place>|<sent_at>|<task>"; an x before it: there is more in x:<id>
---   l, d     hash id -> fence, zset deadline -> id: what is lent. d is the truth for sweeps
---   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it
+--   l, d     hash id -> fence, zset deadline -> id: what is lent. d is the truth for sweeps. Deadlines are whole
+--            microseconds; half a microsecond less marks a lease that got a fresh window and was not touched since
+--   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it; for a
+--            holder without presence NO_PRESENCE (move.lua) follows the request
 --   dead     zset place -> id
 --   done:<i> hash id -> record of what is finished, in buckets of time that are dropped as a whole
 --   x:<id>   hash: counters d a c l, reason r, envelope e, key k, unique u, lease s, max attempts ma, notes pg cp, ...

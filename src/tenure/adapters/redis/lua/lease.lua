@@ -1,13 +1,30 @@
--- Lend from one queue or several. ARGV: owner, request, want, seconds, least and most seconds (microseconds all),
--- how many were lent from each queue before, then task and seconds of those that differ.
+-- Lend from one queue or several. ARGV: owner, request, want, seconds, least and most seconds (microseconds all), '1' if
+-- the owner has presence, most bytes of envelopes, how many this call has lent elsewhere, how many were lent from each queue
+-- before, then task and seconds of those that differ. The first message of a call is lent whatever its size.
 -- Returns -1 for a banned owner; else for each loan: number of the queue, fence, seconds, ids, envelopes, and place and
 -- counters of those that are not lent for the first time.
 local OWNER, REQUEST, SECONDS, LEAST, MOST = ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local HAS_PRESENCE, BYTES = ARGV[10] == '1', tonumber(ARGV[11])
 local FAIRNESS = 10
+-- So many entries of a stream are read in one step: their sizes are not known before.
+local ENTRIES = 16
 local by_task
-for i = 10 + #KEYS - 1, #ARGV, 2 do
+for i = 13 + #KEYS - 1, #ARGV, 2 do
   by_task = by_task or {}
   by_task[ARGV[i]] = tonumber(ARGV[i + 1])
+end
+
+-- Bytes that were taken, of how many messages; and whether the next one was too many.
+local bytes, count_taken, is_full = 0, tonumber(ARGV[12]), false
+
+-- Whether there is room for one more message of that size. If so, it counts.
+local function fits(raw)
+  if count_taken > 0 and bytes + #raw > BYTES then
+    is_full = true
+    return false
+  end
+  bytes, count_taken = bytes + #raw, count_taken + 1
+  return true
 end
 
 -- What was taken so far, to be put back if a key of another kind is met on the way.
@@ -48,23 +65,27 @@ local function take_back(P, level, want, taken, raws, found)
   local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
   if #ids == 0 then return end
   local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level), '^%d+'))
+  local over = {}
   for n, id in ipairs(ids) do
     local _, own, place = read(records[n])
     -- One that is still to be read from the stream is lent when it is.
     local comes = own and own == level and tonumber(place) > ahead
       and #call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0') > 0
     if own and not comes and not is_elsewhere(P, id) then
-      raws[#taken + 1], found[#taken + 1] = raw_of(P, id, own, place), records[n]
+      local raw = raw_of(P, id, own, place)
+      if not fits(raw) then break end
+      raws[#taken + 1], found[#taken + 1] = raw, records[n]
       taken[#taken + 1] = id
       undo[#undo + 1] = {'ZADD', P .. 'b' .. level, place, id}
     elseif records[n] and not own then
       set_aside(P, id, level, num(raw_time()), records[n], 'its record cannot be read')
     end
+    over[n] = id
   end
-  many('ZREM', P .. 'b' .. level, ids)
+  many('ZREM', P .. 'b' .. level, over)
 end
 
-local function read_new(P, level, want)
+local function read_some(P, level, want)
   local key = P .. 's' .. level
   local command = {'XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>'}
   local reply = redis.pcall(unpack(command))
@@ -74,6 +95,21 @@ local function read_new(P, level, want)
     reply = call(unpack(command))
   end
   return reply and reply[1] and reply[1][2] or {}
+end
+
+-- Up to `want` entries; no more are read once they fill the room that is left.
+local function read_new(P, level, want)
+  local entries, size, room = read_some(P, level, math.min(want, ENTRIES)), 0, BYTES - bytes
+  local count, seen, asked = #entries, 0, math.min(want, ENTRIES)
+  while count - seen == asked and count < want do
+    for n = seen + 1, count do size = size + #(entries[n][2] and entries[n][2][4] or '') end
+    if size > room then break end
+    asked = math.min(want - count, ENTRIES)
+    local more = read_some(P, level, asked)
+    for n = 1, #more do entries[count + n] = more[n] end
+    seen, count = count, count + #more
+  end
+  return entries
 end
 
 -- An entry that is not what its record says, or has none.
@@ -109,28 +145,35 @@ local function take_new(P, level, want, taken, raws, found)
     ids[n] = fields and #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and fields[2] or ''
   end
   local records, size = fetch(P .. 'm', ids), #taken
+  local last = again and num(tonumber(match(entries[1][1], '^%d+')) - 1) .. '-0' or before
   for n = 1, count do
     local entry, record = entries[n], records[n]
     local number = level .. sub(entry[1], 1, -3) .. '|'
     if record and (find(record, number, 1, true) or 9) <= 2 and sub(entry[1], -2) == '-0' then
       if not again or not (again[ids[n]] or is_elsewhere(P, ids[n]) or call('ZSCORE', P .. 'b' .. level, ids[n])) then
+        if not fits(entry[2][4]) then
+          -- This one and those behind it are read again by the next call.
+          call('XGROUP', 'SETID', P .. 's' .. level, 'tenure', last)
+          break
+        end
         size = size + 1
         taken[size], raws[size], found[size] = ids[n], entry[2][4], record
       end
     else
       refuse(P, level, entry, record)
     end
+    last = entry[1]
   end
-  local last = entries[count][1]
   if not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
     call('HSET', P .. 'meta', 'c' .. level, last)
   end
 end
 
 local function take(P, level, want, taken, raws, found)
+  if is_full then return end
   local goal = #taken + want
   take_back(P, level, want, taken, raws, found)
-  if #taken < goal then take_new(P, level, goal - #taken, taken, raws, found) end
+  if #taken < goal and not is_full then take_new(P, level, goal - #taken, taken, raws, found) end
 end
 
 -- The priority below `top` whose next message came first.
@@ -257,7 +300,7 @@ local function lend(P, number, want, lent, reply)
     deadlines[size + 1], deadlines[size + 2] = loan.deadline, id
     size = size + 2
   end
-  local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST
+  local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST .. (HAS_PRESENCE and '' or NO_PRESENCE)
   for _, loan in ipairs(order) do
     call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
     call('HSET', P .. 'n', loan.fence, loan.size)
@@ -273,10 +316,10 @@ if is_banned(OWNER) then return -1 end
 local left, reply = tonumber(ARGV[6]), {}
 for i = 1, #KEYS - 1 do
   if left > 0 then
-    local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[9 + i]), reply)
+    local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[12 + i]), reply)
     -- What is lent by now is told; what is wrong with this queue is told when it is the first.
     if not is_done and #reply == 0 then error(count, 0) end
-    left = is_done and left - count or 0
+    left = is_done and not is_full and left - count or 0
   end
 end
 return reply

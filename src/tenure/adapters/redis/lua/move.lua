@@ -73,12 +73,17 @@ local function check_message(P, id, level)
   return x
 end
 
--- Seconds, owner and request of a loan.
+-- At the end of a loan whose holder never joined the roster. Workers' loans say nothing, as those of older versions.
+local NO_PRESENCE = '\31no presence'
+
+-- Seconds, owner and request of a loan, and whether its holder joined the roster before it leased.
 local function read_loan(text)
   if not text then return nil end
   local seconds, length, rest = match(text, '^(%d+)|(%d+)|(.*)$')
   if not seconds then return nil end
-  return tonumber(seconds), sub(rest, 1, length), sub(rest, length + 1)
+  local request, has_presence = sub(rest, length + 1), sub(rest, -#NO_PRESENCE) ~= NO_PRESENCE
+  if not has_presence then request = sub(request, 1, -#NO_PRESENCE - 1) end
+  return tonumber(seconds), sub(rest, 1, length), request, has_presence
 end
 
 local function owner_of(P, fence)

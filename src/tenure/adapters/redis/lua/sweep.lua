@@ -1,12 +1,13 @@
--- Return what is overdue, or give everybody a fresh window. ARGV: mode, lease in microseconds, then
+-- Return what is overdue, or give leases a fresh window: once between two touches, marked by half a microsecond in the
+-- deadline, so that nothing is excused for ever. ARGV: mode, lease in microseconds, then
 -- look:  several queues; limit. Adopts what has no deadline. Returns for each queue its time, how many are overdue, 1 if the
 --        server is another one than before, or began anew, while something was lent, and the ids adopted.
 -- grace: one queue; cursor. Returns the next cursor, and how many got a fresh window.
--- excuse: one queue; how long a silence was. What lapsed in it gets a fresh window. Returns 1 if there may be more, and how
---        many got one.
--- move:  one queue; limit, max attempts, its time by the look and how long that counts; then, where the roster is out of
---        reach, '1' and the owners on it. Returns -1 if the look is too old; else for each id 1 (returned) or 2
---        (dead) and the id.
+-- excuse: one queue; how long a silence was, and how many of those that lapsed in it to skip. The others get a fresh window.
+--        Returns 1 if there may be more, how many got one, and how many were left as they are.
+-- move:  one queue; limit, max attempts, most losses, its time by the look and how long that counts; the texts for a
+--        lapse, the last attempt and too many losses, and the name of an unknown owner. Decides as rules/lapse.py does.
+--        Returns -1 if the look is too old; else for each id 1 (returned) or 2 (dead) and the id.
 local mode, lease = ARGV[4], tonumber(ARGV[5])
 -- So many leases and deadlines are compared in one step, of those that there are: where their numbers differ, and else.
 local MANY, FEW = 10000, 100
@@ -100,49 +101,52 @@ if mode == 'look' then
   return reply
 end
 
+-- A fresh window for what is lent under `fences`, where it ends later than what is left, and none was given since its last
+-- touch. Returns how many got one.
+local function give_window(P, now, ids, fences)
+  local fresh, windows = {}, {}
+  for n, score in ipairs(scores(P .. 'd', ids)) do
+    local fence = fences[n] or ''
+    windows[fence] = windows[fence] or now + math.max(1, read_loan(call('HGET', P .. 'loan', fence)) or lease)
+    local deadline = tonumber(score or '')
+    if deadline and deadline % 1 == 0 and deadline < windows[fence] then
+      fresh[#fresh + 1], fresh[#fresh + 2] = fmt('%.1f', windows[fence] - 0.5), ids[n]
+    end
+  end
+  many('ZADD', P .. 'd', fresh)
+  return #fresh / 2
+end
+
 local P = KEYS[1]
 local now = time_of(P, true)
 
 if mode == 'grace' then
   check_queue(P)
   local page = call('HSCAN', P .. 'l', ARGV[6], 'COUNT', MANY)
-  local lent, fresh, windows = page[2], {}, {}
-  for i = 1, #lent, 2 do
-    local fence = lent[i + 1]
-    windows[fence] = windows[fence] or num(now + (read_loan(call('HGET', P .. 'loan', fence)) or lease))
-    fresh[#fresh + 1], fresh[#fresh + 2] = windows[fence], lent[i]
-  end
-  for i = 1, #fresh, PIECE do call('ZADD', P .. 'd', 'GT', unpack(fresh, i, math.min(i + PIECE - 1, #fresh))) end
+  local lent, ids, fences = page[2], {}, {}
+  for i = 1, #lent, 2 do ids[#ids + 1], fences[#fences + 1] = lent[i], lent[i + 1] end
+  local given = give_window(P, now, ids, fences)
   if page[1] == '0' then
     local run = run_id()
     if run ~= '' then call('HSET', P .. 'meta', 'run', run) end
   end
-  return {page[1], #lent / 2}
+  return {page[1], given}
 end
 
 if mode == 'excuse' then
   check_queue(P)
-  local ids = call('ZRANGEBYSCORE', P .. 'd', num(now - tonumber(ARGV[6])), num(now), 'LIMIT', 0, MANY)
-  local fresh = {}
-  for n, fence in ipairs(fetch(P .. 'l', ids)) do
-    local seconds = fence and read_loan(call('HGET', P .. 'loan', fence)) or lease
-    fresh[#fresh + 1], fresh[#fresh + 2] = num(now + math.max(1, seconds)), ids[n]
-  end
-  many('ZADD', P .. 'd', fresh)
-  return {#ids == MANY and 1 or 0, #ids}
+  local skipped = tonumber(ARGV[7])
+  local ids = call('ZRANGEBYSCORE', P .. 'd', num(now - tonumber(ARGV[6])), num(now), 'LIMIT', skipped, MANY)
+  local given = give_window(P, now, ids, fetch(P .. 'l', ids))
+  return {#ids == MANY and 1 or 0, given, #ids - given}
 end
 
-local limit, max_attempts = tonumber(ARGV[6]), tonumber(ARGV[7])
-if now - tonumber(ARGV[8]) > tonumber(ARGV[9]) then return -1 end
-local present
-if ARGV[10] then
-  present = {}
-  for i = 11, #ARGV do present[ARGV[i]] = true end
-end
+local limit, max_attempts, max_lost = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+if now - tonumber(ARGV[9]) > tonumber(ARGV[10]) then return -1 end
+local LAPSED, USED_UP, TOO_OFTEN, UNKNOWN = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
 
-local function has_presence(owner)
-  if present then return present[owner] end
-  return call('HEXISTS', G .. 'roster', owner) == 1
+local function reason(code, text, values)
+  return cjson.encode({code = code, text = (text:gsub('{(%l+)}', values))})
 end
 
 local holders = {}
@@ -151,13 +155,12 @@ local holders = {}
 local function holder_under(fence)
   local holder = holders[fence]
   if holder then return holder end
-  local owner = owner_of(P, fence)
+  local _, owner, _, has_presence = read_loan(call('HGET', P .. 'loan', fence))
   holder = {owner = owner}
-  if owner and has_presence(owner) then
+  if has_presence then
     holder.counter, holder.text = 'l', ending('lost', owner)
   else
-    holder.lapsed = cjson.encode({code = 'lease_lapsed',
-      text = (owner or 'its holder') .. ' let the lease end without settling the message'})
+    holder.lapsed = reason('lease_lapsed', LAPSED, {owner = owner or UNKNOWN})
     holder.counter, holder.text = 'a', ending('failed', owner, holder.lapsed)
   end
   holders[fence] = holder
@@ -186,13 +189,15 @@ local moved = {}
 for _, one in ipairs(back.all) do
   local holder = holder_under(one.fence)
   local count = tell(back, one, holder.counter, holder.text, holder.lapsed)
-  local most = tonumber(one.x[3] or '') or max_attempts
-  local dead = holder.lapsed and count >= most
+  local most, lost, dead = tonumber(one.x[3] or '') or max_attempts, count_of(one.x[4]), nil
+  if holder.lapsed and count >= most then
+    dead = reason('max_attempts', USED_UP, {attempts = num(count), limit = num(most)})
+  elseif holder.lapsed and tonumber(lost) >= max_lost then
+    dead = reason('max_lost', TOO_OFTEN, {lost = lost})
+  end
   if dead then
-    local reason = cjson.encode({code = 'max_attempts',
-      text = 'all ' .. most .. ' attempts are used; the last one let its lease end'})
-    remember(P, one.id, ending('dead', holder.owner, reason))
-    bury(P, one.id, one.record, reason)
+    remember(P, one.id, ending('dead', holder.owner, dead))
+    bury(P, one.id, one.record, dead)
   end
   add(back, one, not dead)
   moved[#moved + 1], moved[#moved + 2] = dead and 2 or 1, one.id

@@ -20,8 +20,16 @@ while at <= #ARGV do
   end
   at = at + 4 + count
 end
+local changed = 0
 for i = 1, #moved, PIECE do
-  call('ZADD', P .. 'd', 'GT', unpack(moved, i, math.min(i + PIECE - 1, #moved)))
+  changed = changed + call('ZADD', P .. 'd', 'GT', 'CH', unpack(moved, i, math.min(i + PIECE - 1, #moved)))
+end
+if changed < held then
+  -- Some end later than that. What is left of a fresh window is theirs; but they were heard, and may get another.
+  for i = 2, #moved, 2 do
+    local score = tonumber(call('ZSCORE', P .. 'd', moved[i]) or '')
+    if score and score % 1 > 0 then call('ZADD', P .. 'd', num(score + 0.5), moved[i]) end
+  end
 end
 if held == #answers then return held end
 return answers

@@ -8,7 +8,9 @@ from tenure.testing.conformance.broker.dead_letters import DeadLetters
 from tenure.testing.conformance.broker.delays import Delays
 from tenure.testing.conformance.broker.durability import Durability
 from tenure.testing.conformance.broker.fencing import Fencing
+from tenure.testing.conformance.broker.grace import Grace
 from tenure.testing.conformance.broker.keys import Keys
+from tenure.testing.conformance.broker.lapsing import Lapsing
 from tenure.testing.conformance.broker.lending import Lending
 from tenure.testing.conformance.broker.priority import Priority
 from tenure.testing.conformance.broker.retiring import Retiring
@@ -28,7 +30,9 @@ __all__ = [
     "Delays",
     "Durability",
     "Fencing",
+    "Grace",
     "Keys",
+    "Lapsing",
     "Lending",
     "Priority",
     "Retiring",

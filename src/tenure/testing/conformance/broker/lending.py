@@ -6,7 +6,7 @@ from tenure.envelope import encode
 from tenure.lease import LeaseState
 from tenure.message import Counters, MessageState, Overrides
 from tenure.settlement import Ack, GiveBack, Nack, Outcome
-from tenure.testing.harness import BROKEN, QUEUE, TASK, Harness
+from tenure.testing.harness import BROKEN, QUEUE, TASK, Harness, NotApplicable
 
 LEASERS = 8
 
@@ -33,6 +33,47 @@ class Lending:
         await harness.put_many(3)
         leases = await harness.lease(harness.stranger(), harness.traits.batch_limit + 1)
         assert len(leases) == 3
+
+    async def test_one_call_lends_no_more_bytes_than_its_limit(self, harness: Harness) -> None:
+        sent = await _put_large(harness, over=1.5)
+        owner, lent = harness.stranger(), list[str]()
+        for _ in range(sent):
+            leases = await harness.lease(owner, harness.traits.batch_limit)
+            assert leases, "nothing was lent, though something is ready"
+            assert sum(len(lease.envelope) for lease in leases) <= harness.traits.lease_byte_limit
+            lent += [lease.id for lease in leases]
+            if len(lent) == sent:
+                break
+        assert len(set(lent)) == sent, "what one call had no room for is lent by the next one"
+
+    async def test_the_limit_of_bytes_is_used(self, harness: Harness) -> None:
+        sent = await _put_large(harness, over=1.5)
+        leases = await harness.lease(harness.stranger(), harness.traits.batch_limit)
+        room = harness.traits.lease_byte_limit - sum(len(lease.envelope) for lease in leases)
+        assert len(leases) < sent
+        assert room < 2 * len(leases[0].envelope), "there was room for more"
+
+    async def test_what_came_back_is_lent_within_the_limit_of_bytes(self, harness: Harness) -> None:
+        sent = await _put_large(harness, over=1.2)
+        leases = await harness.lease_all(harness.stranger())
+        await harness.broker.give_back([GiveBack(lease) for lease in leases])
+        again = await harness.lease(harness.stranger(), harness.traits.batch_limit)
+        assert sum(len(lease.envelope) for lease in again) <= harness.traits.lease_byte_limit
+        assert len(again) + len(await harness.lease_all(harness.stranger())) == sent
+
+    async def test_several_queues_share_the_limit_of_bytes(self, harness: Harness) -> None:
+        queues = ("mail", "news", "bulk")
+        for queue in queues:
+            await _put_large(harness, over=0.5, queue=queue)
+        leases = await harness.lease(harness.stranger(), harness.traits.batch_limit, queues=queues)
+        assert sum(len(lease.envelope) for lease in leases) <= harness.traits.lease_byte_limit
+
+    async def test_a_message_is_lent_alone_if_it_is_larger_than_the_limit(self, harness: Harness) -> None:
+        harness.need("lease_byte_limit", lambda limit: limit < harness.traits.body_limit)
+        size = (harness.traits.lease_byte_limit + harness.traits.body_limit) // 2
+        first, second = await harness.put(body="x" * size), await harness.put(body="x" * size)
+        assert [lease.id for lease in await harness.lease(harness.stranger(), 9)] == [first.id]
+        assert [lease.id for lease in await harness.lease(harness.stranger(), 9)] == [second.id]
 
     async def test_a_lease_says_who_holds_what_and_how_long(self, harness: Harness) -> None:
         owner = await harness.owner()
@@ -196,3 +237,15 @@ class Lending:
             (damaged.id, raw),
             (after.id, encode(after)),
         ]
+
+
+async def _put_large(harness: Harness, *, over: float, queue: str = QUEUE) -> int:
+    """Send large messages, so many times the limit of bytes in all; how many. Skips where no call could exceed it."""
+    traits = harness.traits
+    if traits.body_limit * traits.batch_limit <= traits.lease_byte_limit:
+        raise NotApplicable("a whole batch of the largest messages is within the limit of bytes here")
+    size = min(traits.body_limit - 1000, traits.lease_byte_limit // 5)
+    count = min(int(over * traits.lease_byte_limit / size) + 1, traits.batch_limit)
+    for _ in range(count):
+        await harness.put(body="x" * size, queue=queue)
+    return count

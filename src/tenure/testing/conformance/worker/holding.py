@@ -5,6 +5,7 @@ import asyncio
 from tenure.context import Context
 from tenure.errors import LeaseLost
 from tenure.message import MessageState
+from tenure.rules.lapse import LOSSES_BEFORE_ALONE, MAX_LOST
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 
@@ -247,11 +248,10 @@ class Holding:
             async def work() -> None: ...
 
             id = await stage.submit(work.bind())
-            for _ in range(10):
-                owner = await harness.owner()
-                await harness.lease_one(owner, queues=(QUEUE,))
+            for _ in range(LOSSES_BEFORE_ALONE + MAX_LOST):
+                await harness.lease_one(await harness.owner(), queues=(QUEUE,))
                 await harness.lapse()
-            assert (await harness.record(id)).counters.lost == 10
+            assert (await harness.record(id)).counters.lost == LOSSES_BEFORE_ALONE + MAX_LOST
             await stage.start()
             record = await stage.ended(id)
             assert record.state is MessageState.DEAD

@@ -1,4 +1,4 @@
-"""Suspects: a message that was there when two workers died runs alone; only a crash there is its own.
+"""Suspects: a message runs alone once two workers died or three lost it; only a crash there is its own.
 
 Child processes are real; here their place is taken by something that says who was asked to run what, so that
 the rule can be tested in virtual time.
@@ -90,6 +90,31 @@ class Suspects:
             assert (await stage.ended(id)).state is MessageState.COMPLETED
             assert (len(runs), pool.ran) == (2, [])
 
+    async def test_after_three_losses_it_runs_alone(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, runs = await _lost(stage, 3)
+            await stage.start(children=pool)
+            record = await stage.ended(id)
+            assert (record.state, record.result) == (MessageState.COMPLETED, b'"alone"')
+            assert (runs, pool.ran) == ([], [("solo", id)])
+
+    async def test_after_two_losses_it_runs_as_ever(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, runs = await _lost(stage, 2)
+            await stage.start(children=pool)
+            assert (await stage.ended(id)).state is MessageState.COMPLETED
+            assert (len(runs), pool.ran) == (1, [])
+
+    async def test_twelve_losses_are_nine_alone_and_it_is_tried_again(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            pool = _pool()
+            id, _ = await _lost(stage, 12)
+            await stage.start(children=pool)
+            assert (await stage.ended(id)).state is MessageState.COMPLETED
+            assert pool.ran == [("solo", id)]
+
     async def test_a_crash_alone_ends_with_the_dead_letters_and_names_the_signal(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
             pool = _pool()
@@ -145,6 +170,21 @@ class Suspects:
             assert record.reason.code == "cannot_run_alone"
             assert "no module holds it" in record.reason.text
             assert len(runs) == 2, "a suspect ran in the worker itself"
+
+
+async def _lost(stage: Stage, times: int) -> tuple[str, list[None]]:
+    """A message whose workers lost it so often, and its runs since."""
+    harness, runs = stage.harness, list[None]()
+
+    @stage.task(max_attempts=1)
+    async def work() -> None:
+        runs.append(None)
+
+    id = await stage.submit(work.bind())
+    for _ in range(times):
+        await harness.lease_one(await harness.owner(), queues=(stage.queue,))
+        await harness.lapse()
+    return id, runs
 
 
 async def _killed_twice(stage: Stage, pool: Any, *, bystanders: int = 0, times: int = 2) -> tuple[str, list[None]]:

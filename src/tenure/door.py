@@ -140,8 +140,16 @@ class Door:
         limit = self.broker.traits.batch_limit
         sent: list[Sent] = []
         for start in range(0, len(batch), limit):
-            sent += await send_checked(self.broker, self._claim_check, batch[start : start + limit])
+            some = [self._dated(one) for one in batch[start : start + limit]]
+            sent += await send_checked(self.broker, self._claim_check, some)
         return sent
+
+    def _dated(self, out: Outgoing) -> Outgoing:
+        """With the moment of this send, where the message does not say: later sends of its id are told apart by it."""
+        if out.message.sent_at:
+            return out
+        message = msgspec.structs.replace(out.message, sent_at=self.clock.wall())
+        return msgspec.structs.replace(out, message=message)
 
     # -- asking ------------------------------------------------------------------------------------
 

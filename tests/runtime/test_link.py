@@ -105,6 +105,12 @@ async def test_a_hand_off_has_the_same_id_in_every_run_and_another_for_each_plac
     assert derived_id(redriven, 0) != first
 
 
+async def test_a_hand_off_of_a_message_that_was_sent_anew_is_another_message(harness: Harness) -> None:
+    message = (await bench_on(harness)).context.message
+    later = msgspec.structs.replace(message, sent_at=message.sent_at + 8 * 86_400)
+    assert derived_id(later, 0) != derived_id(message, 0)
+
+
 async def test_a_hand_off_carries_its_parent_and_its_correlation(harness: Harness) -> None:
     bench = await bench_on(harness, correlation_id="order-7", client="acme")
     bench.context.submit(bench.follow.bind(), priority=9, delay=5)

@@ -91,6 +91,11 @@ class WorkerLink:
         return self._desk.stopping
 
     @property
+    def send_id(self) -> str:
+        """Which send this run belongs to."""
+        return self._delivery.send_id
+
+    @property
     def expected_end(self) -> float | None:
         """When a run like this is usually over."""
         delivery, learning = self._delivery, self._desk.learning

@@ -39,7 +39,7 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
         return Sent(waiting.id, duplicate=True)
     # Only now: what is not stored takes no key.
     if message.key is not None and store.traits.keys_at_send:
-        store.keys.register(Scope.of(message), message.id, digest(message))
+        store.keys.register(Scope.of(message), message.id, digest(message), message.sent_at)
     store.add(_entry(store, outgoing, envelope, now))
     return Sent(message.id)
 

@@ -27,6 +27,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Sending.test_an_id_that_another_queue_knows_is_a_duplicate",
         "Sending.test_one_id_twice_in_a_batch_makes_one_copy",
         "Sending.test_a_repeat_is_recognised_for_ten_minutes",
+        "Sending.test_a_repeat_does_not_change_when_it_was_sent",
         "Sending.test_a_repeat_while_it_is_held_leaves_the_holder_alone",
         "Sending.test_a_repeat_after_completion_is_not_run_again",
         "Sending.test_senders_of_one_id_at_once_make_one_copy",
@@ -265,6 +266,11 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Uniqueness.test_what_is_refused_or_known_by_its_id_is_told_so_first",
         "Uniqueness.test_a_key_is_looked_at_first",
         "Uniqueness.test_one_that_is_not_stored_takes_no_key",
+    ),
+    "messages under one key belong to one send until it is freed or forgotten": (
+        "Ledger.test_messages_under_one_key_belong_to_one_send",
+        "Ledger.test_a_key_that_was_freed_belongs_to_a_new_send",
+        "Ledger.test_a_key_sent_again_under_the_same_id_belongs_to_a_new_send",
     ),
     "done is remembered for the ledger's window": ("Ledger.test_done_is_remembered_for_six_days",),
     "result and hand-offs commit with the ack": (

@@ -10,6 +10,7 @@
     operating    pauses, cancels, a task's own limit
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
+    effects      one effect for each send, and again for a new send
     suspects     who may have killed their workers run alone
     checking     bodies that are too large for the broker; `checking_crashes`: and their sender or worker dies
     crashpoints  killed before and after every single call
@@ -24,6 +25,7 @@ from tenure.testing.conformance.worker.checking_crashes import ClaimCheckCrashes
 from tenure.testing.conformance.worker.completing import Completing
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
+from tenure.testing.conformance.worker.effects import Effects
 from tenure.testing.conformance.worker.failing import Failing
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keys import WorkerKeys
@@ -41,6 +43,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Failing,
     Routing,
     Contexts,
+    Effects,
     WorkerKeys,
     Holding,
     Stopping,

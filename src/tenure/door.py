@@ -22,10 +22,8 @@ from tenure.clock import Clock
 from tenure.errors import (
     BadArgument,
     BadMessage,
-    BodyTooLarge,
     BrokerError,
     BrokerUnavailable,
-    KeyConflict,
     MessageNotFound,
     PartlySent,
     TenureError,
@@ -35,11 +33,10 @@ from tenure.message import Outgoing, new_id
 from tenure.operating import Operator, this_user
 from tenure.outgoing import outgoing
 from tenure.record import Record
+from tenure.refusal import error_of
 from tenure.state import State
 
 R = TypeVar("R")
-
-_REFUSALS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
 
 _read_plain: Read = msgspec.json.Decoder().decode
 
@@ -239,7 +236,7 @@ def _refused(sent: Sent) -> BadMessage:
     if sent.refusal is None:
         msg = f"{sent.id} was not refused"
         raise RuntimeError(msg)
-    return _REFUSALS.get(sent.refusal.code, BadArgument)(sent.refusal.text)
+    return error_of(sent.refusal)
 
 
 def _perhaps(refusals: dict[int, TenureError]) -> str:

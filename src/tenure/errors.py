@@ -192,6 +192,10 @@ class BrokerUnavailable(BrokerError):
         self.outcome_unknown = outcome_unknown
 
 
+class QueueGone(BrokerUnavailable):
+    """One queue was there, and is not any more; the others are served as before."""
+
+
 class StoreUnwritable(BrokerError):
     """The store's file or folder cannot be created or written."""
 

@@ -4,9 +4,9 @@ The row and the effect commit together or not at all, so a run that is repeated 
 effect, a worker that was frozen past its lease) finds the row and skips the effect. No distributed
 transaction, no promise from the broker is needed for that.
 
-The row is about one send (`rules/send_id.py`) in one generation. While the store remembers an id or a key (7 days after the
-message has ended by default), a repeated send runs nothing. After that the same id or key is a new send, runs, and has
-its effect. Rows written by a Tenure that did not name the send stand for every send of their id or key.
+The row is about one send (`rules/send_id.py`) in one generation. While the store remembers an id or a key (by default
+for 7 days after the message has ended), a repeated send runs nothing. After that the same id or key is a new send: it
+runs, and has its effect. Rows written by a Tenure that did not name the send stand for every send of their id or key.
 
 Used through `ctx.once(tx)`. Works with SQLite (3.24+), PostgreSQL and whatever speaks
 `INSERT … ON CONFLICT DO NOTHING`.

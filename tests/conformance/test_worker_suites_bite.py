@@ -8,13 +8,26 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tenure.adapters.memory.broker import MemoryBroker
 from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
 from tenure.errors import BrokerUnavailable
 from tenure.foreign import Router
 from tenure.lease import Lease
 from tenure.message import MessageState
-from tenure.runtime import delivery, handling, heartbeat, held, judging, routing, strangers, tidying
+from tenure.rules.send_id import send_id
+from tenure.runtime import (
+    delivery,
+    handling,
+    heartbeat,
+    held,
+    judging,
+    link,
+    routing,
+    settling,
+    strangers,
+    tidying,
+)
 from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
@@ -54,6 +67,15 @@ async def _does_nothing_async(*_: Any) -> None: ...
 
 def _replace(where: object, name: str, value: object) -> Patch:
     return lambda monkeypatch: monkeypatch.setattr(where, name, value)
+
+
+class _Nothing(Exception):
+    """Never raised."""
+
+
+def _own_send_id(delivery: Delivery) -> str:
+    message = delivery.message
+    return "" if message is None else send_id(message.id, message.sent_at)
 
 
 # --- faults that take more than a line ------------------------------------------------------------------
@@ -243,6 +265,20 @@ FAULTS = {
     "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
     "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
     "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
+    "dead-letters a parent that is done": Fault(
+        _replace(settling, "_is_done", lambda _mine: False), "HandingOn", LooseMemoryHarness
+    ),
+    "drops what is refused after the seal": Fault(
+        _replace(MemoryBroker, "put_aside", _does_nothing_async), "HandingOn", LooseMemoryHarness
+    ),
+    "takes a missing queue for an outage": Fault(
+        _replace(settling, "QueueGone", _Nothing), "HandingOn", LooseMemoryHarness
+    ),
+    "hands on whatever send would say": Fault(_replace(link, "refusal", lambda *_: None), "HandingOn"),
+    "names no send": Fault(_replace(Delivery, "send_id", ""), "Effects"),
+    "takes every message of a key for a send": Fault(
+        _replace(Delivery, "send_id", property(_own_send_id)), "Effects", LooseMemoryHarness
+    ),
     "runs suspects among the others": Fault(_replace(handling, "SUSPECT_CRASHES", 99), "Suspects"),
 }
 

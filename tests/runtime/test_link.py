@@ -16,6 +16,7 @@ from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.progress import ProgressWriter
 from tenure.testing.harness import Harness
+from tenure.testing.wire import Wire
 
 
 class Bench:
@@ -29,8 +30,9 @@ class Bench:
             on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
         )  # fmt: skip
         self.progress = ProgressWriter(harness.state.records)
-        traits = msgspec.structs.replace(harness.traits, body_limit=body_limit)
-        self.desk = Desk(self.heartbeat, harness.state.records, self.progress, harness.clock, traits)
+        wire = Wire(harness.broker, harness.state)
+        wire.body_limit = body_limit
+        self.desk = Desk(self.heartbeat, harness.state.records, self.progress, harness.clock, wire.broker)
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
         self.heartbeat.hold([delivery])

@@ -13,16 +13,7 @@ FIRST = Message(id="m1", queue="q", task="t", body=msgspec.Raw(b"{}"), sent_at=1
 
 def lent(message: Message, entry: Entry) -> bytes:
     raw = envelope.encode(message)
-    copy = Copy(
-        spot=Spot("q", 0),
-        id="m1",
-        sqs_id="s1",
-        receipt="r1",
-        body=raw.decode(),
-        group=None,
-        receives=1,
-        hidden_until=0.0,
-    )
+    copy = Copy(Spot("q", 0), "m1", "s1", "r1", raw.decode(), group=None, receives=1, hidden_until=0.0)
     return lease_of(Seen.of(copy), entry, "one/1", 0.0).envelope
 
 

@@ -71,12 +71,17 @@ def _browsed(queue: str, place: int, id: str, entry: Entry, body: str) -> Browse
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
-    names = await store.spots.names() if queues is None else list(queues)
+    names = await _names(store) if queues is None else list(queues)
     leased = await _leased(store)
     found = [await _depth(store, queue, leased.get(queue, 0)) for queue in names]
     if queues is not None:
         return found
     return [one for one in found if any((one.ready, one.delayed, one.leased, one.dead))]
+
+
+async def _names(store: Store) -> list[str]:
+    """The queues that SQS has, and those that only have dead letters."""
+    return sorted({*await store.spots.names(), *await shelf.queues(store)})
 
 
 async def _depth(store: Store, queue: str, leased: int) -> Depth:

@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   eighteen themes, from sending to crashing
+    broker/   nineteen themes, from sending to crashing
     state/    ledger, records, roster, journal and its samples, board and its turns
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
@@ -30,6 +30,7 @@ from tenure.testing.conformance.broker import (
     Keys,
     Lending,
     Priority,
+    Refusing,
     Retiring,
     Returning,
     Sending,
@@ -53,6 +54,7 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Returning,
     Retiring,
     DeadLetters,
+    Refusing,
     Cancelling,
     Browsing,
     Waiting,

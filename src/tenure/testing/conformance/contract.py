@@ -198,6 +198,15 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Sending.test_a_body_at_the_limit_is_stored_whole",
         "Settling.test_a_hand_off_that_send_would_refuse_is_not_lost",
     ),
+    "what send would refuse is known beforehand; what is refused later is a dead letter": (
+        "Refusing.test_what_send_refuses_is_known_beforehand",
+        "Refusing.test_what_send_takes_is_not_refused_beforehand",
+        "Refusing.test_what_is_put_aside_is_a_dead_letter_of_its_queue",
+        "Refusing.test_what_is_put_aside_can_be_redriven",
+        "Refusing.test_put_aside_twice_it_is_there_once",
+        "Refusing.test_a_message_that_is_in_its_queue_is_not_put_aside",
+        "Settling.test_a_hand_off_that_send_would_refuse_is_not_lost",
+    ),
     "a dead letter keeps the raw bytes, its reason lives in state": (
         "DeadLetters.test_a_dead_letter_keeps_its_raw_bytes",
         "DeadLetters.test_a_message_that_cannot_be_decoded_is_kept_as_it_is",

@@ -19,6 +19,7 @@ from tenure.testing.faulty import (
     dead_letters,
     ledger,
     lending,
+    refusing,
     returning,
     sending,
     settling,
@@ -74,7 +75,19 @@ def _faults(*modules: Any) -> tuple[Fault, ...]:
 
 #: All of them, by theme.
 FAULTS: tuple[Fault, ...] = _faults(
-    sending, uniqueness, lending, touching, settling, returning, dead_letters, cancelling, ledger, state, board, sharing
+    sending,
+    uniqueness,
+    lending,
+    touching,
+    settling,
+    returning,
+    dead_letters,
+    refusing,
+    cancelling,
+    ledger,
+    state,
+    board,
+    sharing,
 )
 
 __all__ = ["FAULTS", "Fault", "HonestBroker", "HonestState"]

@@ -117,9 +117,8 @@ class Ledger:
         assert tokens[0].send_id == tokens[1].send_id
 
     async def test_a_key_that_was_freed_belongs_to_a_new_send(self, harness: Harness) -> None:
-        harness.need(
-            "keys_at_send", lambda known: not known
-        )  # elsewhere one message stands for a key, and tells itself
+        # Where `send` knows keys, one message is all there is of a key, and its own moment names the send.
+        harness.need("keys_at_send", lambda known: not known)
         first, second = harness.message(key="k"), harness.message(key="k")
         earlier = await _granted(harness, first)
         await harness.state.ledger.forget([Scope.of(first)])

@@ -10,6 +10,7 @@
     operating    pauses, cancels, a task's own limit
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
+    handing_on   hand-offs that cannot be sent: refused in the handler, or dead letters
     effects      one effect for each send, and again for a new send
     suspects     who may have killed their workers run alone
     checking     bodies that are too large for the broker; `checking_crashes`: and their sender or worker dies
@@ -27,6 +28,7 @@ from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
 from tenure.testing.conformance.worker.effects import Effects
 from tenure.testing.conformance.worker.failing import Failing
+from tenure.testing.conformance.worker.handing_on import HandingOn
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keys import WorkerKeys
 from tenure.testing.conformance.worker.operating import Operating
@@ -43,6 +45,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Failing,
     Routing,
     Contexts,
+    HandingOn,
     Effects,
     WorkerKeys,
     Holding,

@@ -4,7 +4,7 @@ A refusal is an answer, not an error: `Broker.send` gives one for each message t
 and `door.py` raises it to whoever submits. What only one vendor refuses stands in the vendor's folder. Pure.
 """
 
-from tenure.errors import BadArgument, BadMessage, BodyTooLarge, KeyConflict, TenureError
+from tenure.errors import BadArgument, BadMessage, BodyTooLarge, KeyConflict, QueueGone, StoreMissing, TenureError
 from tenure.message import Message
 from tenure.verdict import Reason
 
@@ -23,8 +23,10 @@ def of_size(message: Message, size: int, limit: int) -> Reason | None:
 
 def of_hand_off(message: Message, error: Exception) -> Reason:
     """Why a hand-off could not be sent when its parent was done: `error` was raised for it, and it is no outage."""
-    code = error.code if isinstance(error, TenureError) else "unsendable"
-    return Reason(code, f"message {message.id} was handed on and could not be sent: {error or type(error).__name__}")
+    text = f"message {message.id} was handed on and could not be sent: {str(error) or type(error).__name__}"
+    if isinstance(error, StoreMissing | QueueGone):
+        return Reason("queue_missing", f"{text}. Make queue {message.queue!r}, and redrive it")
+    return Reason(error.code if isinstance(error, TenureError) else "unsendable", text)
 
 
 def too_large(message: Message, size: int, limit: int) -> Reason:

@@ -244,8 +244,8 @@ class Outbox:
             ]
         if refused:
             await self._broker.put_aside(refused)
-        for one in refused:
-            logger.error("a hand-off was put with the dead letters of %s: %s", one.message.queue, one.reason.text)
+        for put in refused:
+            logger.error("a hand-off was put with the dead letters of %s: %s", put.message.queue, put.reason.text)
 
 
 async def _each(

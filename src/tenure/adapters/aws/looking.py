@@ -9,7 +9,7 @@ from tenure.adapters.aws.desk import ENTRY, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.broker import Browsed, Depth
-from tenure.errors import ConfigurationError
+from tenure.errors import ConfigurationError, QueueGone
 from tenure.message import MessageState
 from tenure.table import Row
 
@@ -103,7 +103,7 @@ async def _depth(store: Store, queue: str, leased: int) -> Depth:
 async def _counts(store: Store, spot: Spot) -> tuple[int, int, int]:
     try:
         return await store.queues.counts(spot)
-    except (faults.QueueMissing, faults.QueueGone):
+    except (faults.QueueMissing, QueueGone):
         return 0, 0, 0
 
 

@@ -93,10 +93,16 @@ class HandingOn:
         await _put_aside(harness, lambda out: Sent(out.message.id, refusal=_REASON), _REASON.code)
 
     async def test_a_missing_queue_is_no_end_of_a_parent_that_is_done(self, harness: Harness) -> None:
-        await _put_aside(harness, _raises(StoreMissing("there is no such queue")), StoreMissing.code)
+        await _put_aside(harness, _raises(StoreMissing("there is no such queue")), "queue_missing")
 
     async def test_a_queue_that_was_removed_is_no_outage(self, harness: Harness) -> None:
-        await _put_aside(harness, _raises(QueueGone("the queue is not there any more")), QueueGone.code)
+        await _put_aside(harness, _raises(QueueGone("the queue is not there any more")), "queue_missing")
+
+    async def test_what_is_handed_on_to_a_queue_that_never_was_waits_for_people(self, harness: Harness) -> None:
+        await _without_its_queue(harness, was_used=False)
+
+    async def test_what_is_handed_on_to_a_queue_that_was_deleted_waits_for_people(self, harness: Harness) -> None:
+        await _without_its_queue(harness, was_used=True)
 
     async def test_what_the_service_does_not_take_is_a_dead_letter(self, harness: Harness) -> None:
         await _put_aside(harness, _raises(BrokerError("the service refused it")), BrokerError.code)
@@ -221,6 +227,37 @@ async def _put_aside(harness: Harness, fate: Fate, code: str) -> None:
         # People see it, and send it again once the cause is removed.
         assert await harness.broker.redrive([ids[1]]) == [ids[1]]
         assert await _is_ready(stage, 5)
+
+
+async def _without_its_queue(harness: Harness, *, was_used: bool) -> None:
+    """The queue of a hand-off is missing: its parent is completed, others go on, and it is a dead letter."""
+    async with Stage(harness) as stage:
+        ids, second, target = list[str](), _second(stage), f"{stage.queue}-next"
+
+        @stage.task
+        async def first(ctx: Context) -> None:
+            ids.append(ctx.submit(second.bind()))
+
+        @stage.task
+        async def other() -> None: ...
+
+        if was_used:
+            await stage.submit(second.bind())
+        await harness.put(task="other", body={})  # so that the worker's own queue is there
+        await harness.remove_queue(target)
+        await stage.start()
+        parent = await stage.submit(first.bind())
+        assert (await stage.ended(parent)).state is MessageState.COMPLETED
+        assert (await stage.ended(await stage.submit(other.bind()))).state is MessageState.COMPLETED
+        await asyncio.sleep(1.1 * harness.lease_seconds)
+        assert await harness.state_of(parent) is MessageState.COMPLETED
+        assert len(ids) == 1
+        assert await _known(stage, ids[0]) == (MessageState.DEAD, "queue_missing")
+        assert target in [depth.queue for depth in await harness.broker.depth() if depth.dead]
+        await harness.make_queue(target)
+        assert await harness.broker.redrive(ids) == ids
+        await stage.start(queues=(target,))
+        assert (await stage.ended(ids[0])).state is MessageState.COMPLETED
 
 
 async def _killed_at(harness: Harness, number: int, *, after: bool) -> bool:

@@ -24,6 +24,7 @@
     ├── PartlySent               partly_sent
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
+    │   │   └── QueueGone        broker_unavailable
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
     │   ├── StoreForeign         store_foreign

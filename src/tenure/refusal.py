@@ -26,7 +26,7 @@ def of_hand_off(message: Message, error: Exception) -> Reason:
     text = f"message {message.id} was handed on and could not be sent: {str(error) or type(error).__name__}"
     if isinstance(error, StoreMissing | QueueGone):
         return Reason("queue_missing", f"{text}. Make queue {message.queue!r}, and redrive it")
-    return Reason(error.code if isinstance(error, TenureError) else "unsendable", text)
+    return Reason(error.code, text) if isinstance(error, TenureError) else Reason("unsendable", text)
 
 
 def too_large(message: Message, size: int, limit: int) -> Reason:

@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
-from tenure.message import Counters, MessageState, Outgoing
+from tenure.message import Counters, Message, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
 
@@ -81,6 +81,13 @@ class Sent(msgspec.Struct, frozen=True):
     duplicate: bool = False
     #: Set: it was refused, and nothing was stored.
     refusal: Reason | None = None
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A hand-off that `send` refused when its parent was done already, so that no handler is left to be told."""
+
+    message: Message
+    reason: Reason
 
 
 class SweepRequest(msgspec.Struct, frozen=True):
@@ -185,6 +192,24 @@ class Broker(Protocol):
 
         With `unique`, a message of the same queue and task that waits (ready or delayed) stands for this one, unless
         it expires before this one would: then perhaps neither would be run.
+        """
+        ...
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse this message, as far as that can be known without asking anybody. None: it would not.
+
+        `send` decides by the same function, so a message that is refused here is refused there in the same words.
+        Raises what `send` would raise: a `ConfigurationError` for a queue whose name the service does not take. May be
+        called from any thread, also before the broker is open.
+        """
+        ...
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Store refused hand-offs as dead letters of their own queues, each with its reason.
+
+        For a hand-off whose parent is done: nothing that was handed on is dropped. Idempotent by id: a message that is
+        known already is left as it is, unless it was never put into its queue. It takes no key. A redrive sends it to
+        its queue, without the delay that it was to have.
         """
         ...
 

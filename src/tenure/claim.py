@@ -46,6 +46,8 @@ class ClaimRequest(msgspec.Struct, frozen=True):
     owner: str
     seconds: float
     digest: str
+    #: When message `id` was sent, by its own account. 0: it does not say.
+    sent_at: float = 0.0
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -57,6 +59,9 @@ class Token(msgspec.Struct, frozen=True):
     #: Rises strictly with each claim of the scope.
     fence: int
     seconds: float
+    #: Which send the claim belongs to (`rules/send_id.py`): that of the key's first message, where several messages
+    #: can come under one key. Empty: that of the message itself.
+    send_id: str = ""
 
 
 class Fresh(msgspec.Struct, frozen=True):

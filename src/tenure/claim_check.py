@@ -23,8 +23,12 @@ from tenure.broker import BrokerTraits, Sent
 from tenure.cloakroom import Cloakroom, name_of
 from tenure.errors import TenureError
 from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
+from tenure.verdict import Reason
 
 logger = logging.getLogger("tenure.claim_check")
+
+#: The reason of a refusal that a ticket helps against.
+_TOO_LARGE = "body_too_large"
 
 
 class Sender(Protocol):
@@ -37,6 +41,19 @@ class Sender(Protocol):
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages."""
+        ...
+
+
+class Judge(Protocol):
+    """What is needed of a broker to know what it would refuse."""
+
+    @property
+    def traits(self) -> BrokerTraits:
+        """What it can and cannot do."""
+        ...
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse it. None: it would not."""
         ...
 
 
@@ -186,7 +203,15 @@ def _payload(message: Message) -> bytes:
 
 
 def _is_too_large(sent: Sent) -> bool:
-    return sent.refusal is not None and sent.refusal.code == "body_too_large"
+    return sent.refusal is not None and sent.refusal.code == _TOO_LARGE
+
+
+def refusal(broker: Judge, check: ClaimCheck | None, outgoing: Outgoing) -> Reason | None:
+    """Why `send` would refuse it, as far as that can be known without asking anybody; `check` takes a large body."""
+    told = broker.refusal(outgoing)
+    if told is None or told.code != _TOO_LARGE or check is None or not broker.traits.takes_tickets:
+        return told
+    return broker.refusal(msgspec.structs.replace(outgoing, message=check.ticketed(outgoing.message)))
 
 
 async def send(

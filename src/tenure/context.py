@@ -57,6 +57,11 @@ class Link(Protocol):
         """When a run like this is usually over, on the monotonic clock. None: nobody can say."""
         ...
 
+    @property
+    def send_id(self) -> str:
+        """Which send of the message, or of its key, this run belongs to. Empty: nobody can say."""
+        ...
+
     async def touch(self, seconds: float | None) -> None:
         """Renew the lease now; raises `LeaseLost`."""
         ...
@@ -154,7 +159,7 @@ class _Shared:
         if self._link.lease_lost:
             msg = f"the lease on {self.message.id} is lost; the effect was not started"
             raise LeaseLost(msg)
-        return OnceKey.of(self.message, effect, self.fence)
+        return OnceKey.of(self.message, effect, self.fence, self._link.send_id)
 
 
 class Context(_Shared):

@@ -26,6 +26,7 @@ class DirectLink:
 
     deadline = float("inf")
     expected_end = None
+    send_id = ""
     lease_lost = False
     stopping = False
 

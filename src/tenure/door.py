@@ -23,10 +23,8 @@ from tenure.clock import Clock
 from tenure.errors import (
     BadArgument,
     BadMessage,
-    BodyTooLarge,
     BrokerError,
     BrokerUnavailable,
-    KeyConflict,
     MessageNotFound,
     PartlySent,
     TenureError,
@@ -36,11 +34,10 @@ from tenure.message import Outgoing, new_id
 from tenure.operating import Operator, this_user
 from tenure.outgoing import outgoing
 from tenure.record import Record
+from tenure.refusal import error_of
 from tenure.state import State
 
 R = TypeVar("R")
-
-_REFUSALS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
 
 #: Options that are moments, or become moments.
 _TIMES = frozenset({"at", "expires"})
@@ -163,8 +160,16 @@ class Door:
         limit = self.broker.traits.batch_limit
         sent: list[Sent] = []
         for start in range(0, len(batch), limit):
-            sent += await send_checked(self.broker, self._claim_check, batch[start : start + limit])
+            some = [self._dated(one) for one in batch[start : start + limit]]
+            sent += await send_checked(self.broker, self._claim_check, some)
         return sent
+
+    def _dated(self, out: Outgoing) -> Outgoing:
+        """With the moment of this send, where the message does not say: later sends of its id are told apart by it."""
+        if out.message.sent_at:
+            return out
+        message = msgspec.structs.replace(out.message, sent_at=self.clock.wall())
+        return msgspec.structs.replace(out, message=message)
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -255,7 +260,7 @@ def _refused(sent: Sent) -> BadMessage:
     if sent.refusal is None:
         msg = f"{sent.id} was not refused"
         raise RuntimeError(msg)
-    return _REFUSALS.get(sent.refusal.code, BadArgument)(sent.refusal.text)
+    return error_of(sent.refusal)
 
 
 def _perhaps(refusals: dict[int, TenureError]) -> str:

@@ -24,6 +24,7 @@
     ├── PartlySent               partly_sent
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
+    │   │   └── QueueGone        broker_unavailable
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
     │   ├── StoreForeign         store_foreign
@@ -190,6 +191,10 @@ class BrokerUnavailable(BrokerError):
         """Say what is away, and whether the request may have taken effect."""
         super().__init__(message)
         self.outcome_unknown = outcome_unknown
+
+
+class QueueGone(BrokerUnavailable):
+    """One queue was there, and is not any more; the others are served as before."""
 
 
 class StoreUnwritable(BrokerError):

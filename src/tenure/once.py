@@ -4,6 +4,10 @@ The row and the effect commit together or not at all, so a run that is repeated 
 effect, a worker that was frozen past its lease) finds the row and skips the effect. No distributed
 transaction, no promise from the broker is needed for that.
 
+The row is about one send (`rules/send_id.py`) in one generation. While the store remembers an id or a key (by default
+for 7 days after the message has ended), a repeated send runs nothing. After that the same id or key is a new send: it
+runs, and has its effect. Rows written by a Tenure that did not name the send stand for every send of their id or key.
+
 Used through `ctx.once(tx)`. Works with SQLite (3.24+), PostgreSQL and whatever speaks
 `INSERT … ON CONFLICT DO NOTHING`.
 """
@@ -26,21 +30,30 @@ _CREATE = (
 
 
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.:/-]")
+#: Of a message's id, so much is shown in its row: the column has 255 characters, and the moment of the send follows.
+_SHOWN = 200
 
 
 class OnceKey(msgspec.Struct, frozen=True):
-    """Names one effect of one message, in one generation."""
+    """Names one effect of one send of a message, in one generation."""
 
     effect: str
     message_id: str
     fence: int
+    #: When it was sent, as text for people. Empty: nobody knows.
+    sent_at: str = ""
+    #: How a Tenure that did not name the send called the effect. Empty: the same.
+    older: str = ""
 
     @classmethod
-    def of(cls, message: Message, effect: str, fence: int) -> "OnceKey":
+    def of(cls, message: Message, effect: str, fence: int, send_id: str = "") -> "OnceKey":
         """Named by the key where there is one, so that a second message under the same key counts as the same."""
         name = f"id:{message.id}" if message.key is None else f"key:{message.key}"
         parts = (message.queue, message.task, name, str(message.generation), effect)
-        return cls(hashlib.sha256("\x1f".join(parts).encode()).hexdigest(), message.id, fence)
+        older = _digest(*parts)
+        if not send_id:
+            return cls(older, message.id, fence)
+        return cls(_digest(*parts, send_id), message.id, fence, send_id.rpartition("@")[2], older)
 
 
 class Transaction(Protocol):
@@ -117,9 +130,20 @@ def _commits_alone(connection: Any) -> bool:
 def _insert(key: OnceKey) -> str:
     # Drivers disagree about placeholders (?, %s, $1), so there are none: `effect` is a hex digest, `fence` a
     # number, and of the id, which a sender may choose, only plain characters get here. It is for people anyway.
-    message_id = _NOT_PLAIN.sub("?", key.message_id)
+    message_id = _NOT_PLAIN.sub("?", key.message_id)[:_SHOWN]
+    if key.sent_at:
+        message_id += f"@{_NOT_PLAIN.sub('?', key.sent_at)}"
     values = f"'{key.effect}', '{message_id}', {key.fence:d}"
-    return f"INSERT INTO {TABLE} (effect, message_id, fence) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608
+    into = f"INSERT INTO {TABLE} (effect, message_id, fence)"
+    if not key.older:
+        return f"{into} VALUES ({values}) ON CONFLICT DO NOTHING"
+    # A message that an older Tenure ran, and that is run again after an upgrade, must find that row too.
+    ran_before = f"EXISTS (SELECT 1 FROM {TABLE} WHERE effect = '{key.older}')"  # noqa: S608
+    return f"{into} SELECT {values} WHERE NOT {ran_before} ON CONFLICT DO NOTHING"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def _count(answer: Any, tx: Any) -> int:

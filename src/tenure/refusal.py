@@ -4,8 +4,29 @@ A refusal is an answer, not an error: `Broker.send` gives one for each message t
 and `door.py` raises it to whoever submits. What only one vendor refuses stands in the vendor's folder. Pure.
 """
 
+from tenure.errors import BadArgument, BadMessage, BodyTooLarge, KeyConflict, QueueGone, StoreMissing, TenureError
 from tenure.message import Message
 from tenure.verdict import Reason
+
+_ERRORS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
+
+
+def error_of(refusal: Reason) -> BadMessage:
+    """The error that a refusal is raised as, by `submit` and by `ctx.submit`."""
+    return _ERRORS.get(refusal.code, BadArgument)(refusal.text)
+
+
+def of_size(message: Message, size: int, limit: int) -> Reason | None:
+    """Why a message of `size` bytes is not stored where the broker takes `limit`. None: it is."""
+    return too_large(message, size, limit) if size > limit else None
+
+
+def of_hand_off(message: Message, error: Exception) -> Reason:
+    """Why a hand-off could not be sent when its parent was done: `error` was raised for it, and it is no outage."""
+    text = f"message {message.id} was handed on and could not be sent: {str(error) or type(error).__name__}"
+    if isinstance(error, StoreMissing | QueueGone):
+        return Reason("queue_missing", f"{text}. Make queue {message.queue!r}, and redrive it")
+    return Reason(error.code, text) if isinstance(error, TenureError) else Reason("unsendable", text)
 
 
 def too_large(message: Message, size: int, limit: int) -> Reason:

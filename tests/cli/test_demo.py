@@ -171,6 +171,7 @@ def test_what_is_still_in_a_queue_is_late_not_lost(folder: Path) -> None:
 
 class _Link:
     lease_lost = False
+    send_id = ""
 
 
 def test_an_effect_is_written_once_and_a_repeated_run_skips_it(folder: Path) -> None:

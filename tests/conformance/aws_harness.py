@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import boto3  # type: ignore[import-untyped]
+import msgspec
 from tests.servers.aws import AwsKind, shared_aws
 from tests.servers.shared import shared
 
@@ -86,6 +87,17 @@ class SqsHarness(Harness):
             body = _DAMAGED if attributes["tenure-id"]["StringValue"] == id else copy["Body"]
             sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=attributes)
         return _DAMAGED.encode()
+
+    async def remove_queue(self, queue: str) -> None:
+        """Delete its physical queue, behind the adapter's back."""
+        sqs, store = self._behind(), self._store
+        for url in sqs.list_queues(QueueNamePrefix=f"{self._name}-{queue}").get("QueueUrls", ()):
+            sqs.delete_queue(QueueUrl=url)
+        store.spots._options = store.queues._options = msgspec.structs.replace(self._options, create=False)
+
+    async def make_queue(self, queue: str) -> None:
+        """As somebody would by hand."""
+        self._behind().create_queue(QueueName=f"{self._name}-{queue}")
 
     async def reopen(self) -> None:
         """Close every client and open new ones."""

@@ -1,12 +1,14 @@
 """What the Azure adapter brings along to the conformance suites: a prefix of its own on a real Azurite."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import tempfile
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from tests.servers.azure import shared_azure
 from tests.servers.binary import NotInstalled
@@ -20,6 +22,7 @@ from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
+from tenure.errors import StoreMissing
 from tenure.state import State
 from tenure.testing.harness import Fault, Harness
 
@@ -86,6 +89,17 @@ class AzureHarness(Harness):
         self._store.shared.forget(id)
         row = life_row(kept, 1)
         await self._change("upsert", row.part, row.key, row.fields)
+
+    async def remove_queue(self, queue: str) -> None:
+        """Delete it, behind the adapter's back."""
+        store = self._store
+        with contextlib.suppress(StoreMissing):
+            await store.call("removing", store.queue(queue).delete_queue)
+        store.options = msgspec.structs.replace(store.options, create=False)
+
+    async def make_queue(self, queue: str) -> None:
+        """As somebody would by hand."""
+        await self._store.create(self._store.queue(queue).create_queue)
 
     async def reopen(self) -> None:
         """Close every connection and open new ones, which remember nothing."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tenure.adapters.memory.broker import MemoryBroker
 from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
 from tenure.door import Door
@@ -17,7 +18,20 @@ from tenure.foreign import Router
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.rules import lapse
-from tenure.runtime import admission, delivery, heartbeat, held, intake, judging, routing, strangers, tidying
+from tenure.rules.send_id import send_id
+from tenure.runtime import (
+    admission,
+    delivery,
+    heartbeat,
+    held,
+    intake,
+    judging,
+    link,
+    routing,
+    settling,
+    strangers,
+    tidying,
+)
 from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
@@ -61,6 +75,15 @@ async def _does_nothing_async(*_: Any) -> None: ...
 
 def _replace(where: object, name: str, value: object) -> Patch:
     return lambda monkeypatch: monkeypatch.setattr(where, name, value)
+
+
+class _Nothing(Exception):
+    """Never raised."""
+
+
+def _own_send_id(delivery: Delivery) -> str:
+    message = delivery.message
+    return "" if message is None else send_id(message.id, message.sent_at)
 
 
 # --- faults that take more than a line ------------------------------------------------------------------
@@ -293,6 +316,20 @@ FAULTS = {
     ),
     "never gives up what is lost": Fault(_replace(lapse, "MAX_LOST", 10**9), "Holding"),
     "never says that it has presence": Fault(_leases_without_presence, "Holding"),
+    "dead-letters a parent that is done": Fault(
+        _replace(settling, "_is_done", lambda _mine: False), "HandingOn", LooseMemoryHarness
+    ),
+    "drops what is refused after the seal": Fault(
+        _replace(MemoryBroker, "put_aside", _does_nothing_async), "HandingOn", LooseMemoryHarness
+    ),
+    "takes a missing queue for an outage": Fault(
+        _replace(settling, "QueueGone", _Nothing), "HandingOn", LooseMemoryHarness
+    ),
+    "hands on whatever send would say": Fault(_replace(link, "refusal", lambda *_: None), "HandingOn"),
+    "names no send": Fault(_replace(Delivery, "send_id", ""), "Effects"),
+    "takes every message of a key for a send": Fault(
+        _replace(Delivery, "send_id", property(_own_send_id)), "Effects", LooseMemoryHarness
+    ),
 }
 
 

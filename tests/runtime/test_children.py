@@ -52,6 +52,7 @@ class Paper:
         self.lease_lost = False
         self.stopping = False
         self.expected_end: float | None = 1012.5
+        self.send_id = delivery.send_id
         self.sizes: list[float] = []
         self.said: list[Progress] = []
         self.kept: bytes | None = b"[0]"
@@ -435,6 +436,20 @@ async def test_a_sync_context_reaches_the_worker(jobs: Any) -> None:
     assert (first.message.priority, first.message.headers) == (9, {"a": "b"})
     assert bytes(first.message.body) == b'{"a":1,"b":2}'
     assert second.message.parent_id == message.id
+
+
+@pytest.mark.real_time
+async def test_an_effect_in_a_child_is_done_once_for_each_send(jobs: Any, tmp_path: Path) -> None:
+    firsts = []
+    async with pool() as children:
+        for sent_at in (1.5, 1.5, 604_802.5):
+            delivery = delivery_of(jobs.pay_once, path=str(tmp_path / "user.db"))
+            assert delivery.message is not None
+            delivery.message = msgspec.structs.replace(delivery.message, id="order-7", sent_at=sent_at)
+            verdict = await children.run(delivery, Paper(delivery))
+            assert isinstance(verdict, Completed), verdict
+            firsts.append(verdict.result)
+    assert firsts == [b"true", b"false", b"true"]
 
 
 @pytest.mark.real_time

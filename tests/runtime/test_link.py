@@ -16,6 +16,7 @@ from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.progress import ProgressWriter
 from tenure.testing.harness import Harness
+from tenure.testing.wire import Wire
 
 
 class Bench:
@@ -29,9 +30,10 @@ class Bench:
             on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
         )  # fmt: skip
         self.progress = ProgressWriter(harness.state.records)
-        traits = msgspec.structs.replace(harness.traits, body_limit=body_limit)
+        wire = Wire(harness.broker, harness.state)
+        wire.body_limit = body_limit
         self.desk = Desk(
-            self.heartbeat, harness.state.records, self.progress, harness.clock, traits, wall=harness.state.wall
+            self.heartbeat, harness.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall
         )
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
@@ -105,6 +107,12 @@ async def test_a_hand_off_has_the_same_id_in_every_run_and_another_for_each_plac
     assert first != second
     redriven = msgspec.structs.replace(message, generation=1)
     assert derived_id(redriven, 0) != first
+
+
+async def test_a_hand_off_of_a_message_that_was_sent_anew_is_another_message(harness: Harness) -> None:
+    message = (await bench_on(harness)).context.message
+    later = msgspec.structs.replace(message, sent_at=message.sent_at + 8 * 86_400)
+    assert derived_id(later, 0) != derived_id(message, 0)
 
 
 async def test_a_hand_off_carries_its_parent_and_its_correlation(harness: Harness) -> None:

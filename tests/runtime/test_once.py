@@ -1,5 +1,6 @@
 """One effect: a row in the user's own database, written in the transaction of the effect itself."""
 
+import hashlib
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -12,14 +13,16 @@ import pytest
 from tenure.errors import BadArgument
 from tenure.message import Message
 from tenure.once import OnceKey, insert_once, insert_once_async
+from tenure.rules.send_id import send_id
 
 
 def message(**fields: Any) -> Message:
     return Message(**({"id": "m1", "queue": "q", "task": "t", "body": msgspec.Raw(b"{}")} | fields))
 
 
-def key(effect: str = "", fence: int = 1, **fields: Any) -> OnceKey:
-    return OnceKey.of(message(**fields), effect, fence)
+def key(effect: str = "", fence: int = 1, sent: float = 0.0, **fields: Any) -> OnceKey:
+    made = message(**fields)
+    return OnceKey.of(made, effect, fence, send_id(made.id, sent))
 
 
 @pytest.fixture
@@ -75,6 +78,29 @@ def test_effects_messages_and_generations_are_told_apart(db: sqlite3.Connection)
 def test_two_messages_under_one_key_are_one_effect(db: sqlite3.Connection) -> None:
     assert insert_once(db, key(id="m1", key="order-7"))
     assert not insert_once(db, key(id="m2", key="order-7"))
+
+
+def test_sends_of_one_id_are_told_apart_and_deliveries_of_one_send_are_not(db: sqlite3.Connection) -> None:
+    assert [insert_once(db, key(sent=sent)) for sent in (1.5, 1.5, 604_802.5, 604_802.5)] == [True, False, True, False]
+
+
+def test_a_row_shows_the_message_and_the_moment_of_its_send(db: sqlite3.Connection) -> None:
+    insert_once(db, key(id="order 7", sent=1.5))
+    insert_once(db, key(id="x" * 400, sent=1.5))
+    shown = [row for (row,) in db.execute("SELECT message_id FROM tenure_once ORDER BY message_id")]
+    assert shown == ["order?7@1.5", "x" * 200 + "@1.5"]
+
+
+def test_a_row_of_an_older_tenure_counts_for_a_message_that_is_run_again(db: sqlite3.Connection) -> None:
+    """Its table, and its row, as they were before rows named the send."""
+    db.execute("CREATE TABLE tenure_once (effect CHAR(64) PRIMARY KEY, message_id VARCHAR(255) NOT NULL, "
+               "fence BIGINT NOT NULL)")  # fmt: skip
+    effect = hashlib.sha256(b"q\x1ft\x1fid:m1\x1f0\x1f").hexdigest()
+    db.execute("INSERT INTO tenure_once VALUES (?, 'm1', 1)", (effect,))
+    assert not insert_once(db, key(sent=1.5))
+    assert insert_once(db, key(sent=1.5, id="m2"))
+    assert not insert_once(db, key(sent=1.5, id="m2"))
+    assert insert_once(db, key(sent=1.5, generation=1))
 
 
 @pytest.mark.parametrize(

@@ -290,13 +290,19 @@ async def test_an_ack_whose_answer_was_lost_is_not_called_too_late(harness: Harn
         assert await state_of(harness, delivery) is MessageState.COMPLETED
 
 
-async def test_hand_offs_that_are_refused_are_said(loose: Harness, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_hand_off_that_is_refused_is_a_dead_letter_and_said(
+    loose: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
     async with settling(loose) as bench:
         large = loose.message(queue="next", body={"x": "y" * 2_000_000})
         bench.outbox.put(await bench.delivery(), Completed(b"1", (Outgoing(large),)))
         await asyncio.sleep(1)
         assert bench.outcomes == [Outcome.DELETED]
-    assert "handed on and refused" in caplog.text
+        record = await loose.record(large.id)
+        assert record.state is MessageState.DEAD
+        assert record.reason is not None
+        assert record.reason.code == "body_too_large"
+    assert "a hand-off was put with the dead letters of next" in caplog.text
 
 
 async def _ask(harness: Harness, delivery: Delivery) -> object:

@@ -151,13 +151,14 @@ class Admission:
         scope, seconds = Scope.of(message), delivery.lease.seconds
         if not delivery.is_renewed:  # nobody will make it longer: it must outlast what was lent
             seconds = max(seconds, delivery.lease.remaining(self._clock.monotonic()))
-        return ClaimRequest(scope, message.id, self._crew.owner_id, seconds, digest(message))
+        return ClaimRequest(scope, message.id, self._crew.owner_id, seconds, digest(message), message.sent_at)
 
     def _let_in(self, delivery: Delivery, answer: Fresh | Running | Done | Conflict) -> bool:
         match answer:
             case Fresh(token):
                 delivery.token = token
                 delivery.fence = token.fence
+                delivery.key_send_id = token.send_id
                 return True
             case Done(result, handoffs):
                 return self._refuse(delivery, Duplicate(result, handoffs))

@@ -67,7 +67,7 @@ def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans
     except BaseException as error:  # noqa: BLE001 - even sys.exit() at the top of a module
         text = f"a child process cannot {what}: {type(error).__name__}: {error}"
         return encode(Unloadable(_plain(text), _plain("".join(traceback.format_exception(error)))))
-    link = ParentLink(line)
+    link = ParentLink(line, job.send_id)
     line.begin(link, encode(Started()))
     return contextvars.copy_context().run(_Run(job, message, task, link, state).ending, runner)
 

@@ -93,7 +93,7 @@ class Children:
             raise RuntimeError(msg)
         locator = self._located.get(task.name) or self._located.setdefault(task.name, self._locate(task))
         try:
-            job = encode(Job(locator, envelope.encode(message), delivery.attempt, delivery.fence))
+            job = encode(Job(locator, envelope.encode(message), delivery.attempt, delivery.fence, delivery.send_id))
         except BodyTooLarge as error:
             return Dead(Reason("body_too_large", f"it cannot run in a child process: {error}"))
         async with self._slots:

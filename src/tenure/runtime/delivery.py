@@ -12,6 +12,7 @@ from tenure.claim import Token
 from tenure.lease import Lease
 from tenure.message import Message, Outgoing
 from tenure.outgoing import outgoing
+from tenure.rules.send_id import send_id
 from tenure.runtime.handoff import derived_id
 from tenure.task import Task
 from tenure.verdict import Verdict
@@ -21,9 +22,9 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed", "is_routed", "lease",
-        "lease_lost", "left", "message", "queue", "runner", "sealed", "size", "started", "task", "thread", "token",
-        "verdict",
+        "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed", "is_routed",
+        "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size", "started", "task",
+        "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -40,6 +41,8 @@ class Delivery:
         self.task: Task[..., Any] | None = None
         #: Proof of the claim, until it is sealed or released.
         self.token: Token | None = None
+        #: By the claim of its key: which send its run belongs to. Empty: its own.
+        self.key_send_id = ""
         # learning
         #: How large the work is, in whatever its task counts. None: nobody knows.
         self.size: float | None = None
@@ -78,6 +81,15 @@ class Delivery:
         if self.started is None or self.finished is None:
             return None
         return self.finished - self.started
+
+    @property
+    def send_id(self) -> str:
+        """Which send this run belongs to. Empty: nobody can say."""
+        message = self.message
+        if message is None:
+            return ""
+        own = send_id(message.id, message.sent_at)
+        return own if message.key is None else self.key_send_id or own
 
     def hand_on(self, call: Call[Any], options: Options, *, sent_at: float) -> Outgoing:
         """Keep a hand-off for the ack; its id is derived, so that a repeated run hands on the same message."""

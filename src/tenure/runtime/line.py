@@ -184,11 +184,12 @@ class Line:
 class ParentLink:
     """The link of one message's context; satisfies `tenure.context.Link`."""
 
-    __slots__ = ("_line", "is_over")
+    __slots__ = ("_line", "is_over", "send_id")
 
-    def __init__(self, line: Line) -> None:
-        """Ask through `line`."""
+    def __init__(self, line: Line, send_id: str) -> None:
+        """Ask through `line`, for a run of that send."""
         self._line = line
+        self.send_id = send_id
         self.is_over = False
 
     @property

@@ -4,15 +4,13 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from tenure import envelope
-from tenure.broker import BrokerTraits
 from tenure.call import Call, Options
-from tenure.claim_check import ClaimCheck
+from tenure.claim_check import ClaimCheck, Judge, refusal
 from tenure.clock import Clock
-from tenure.errors import BadArgument, BodyTooLarge, BrokerUnavailable, LeaseLost
+from tenure.errors import BadArgument, BrokerUnavailable, LeaseLost
 from tenure.given import seconds as duration
-from tenure.message import Message
 from tenure.record import Progress
+from tenure.refusal import error_of
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.learning import Learning
@@ -25,12 +23,12 @@ class Desk:
     """What all links of a worker share."""
 
     __slots__ = (
-        "body_limit", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
+        "broker", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
         "tell_size", "wall",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - made in one place, by the path
-        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, traits: BrokerTraits, *,
+        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, broker: Judge, *,
         wall: Callable[[], float], check: ClaimCheck | None = None, learning: Learning | None = None,
         tell_size: Callable[[Delivery, float], None] = lambda _delivery, _size: None,
     ) -> None:  # fmt: skip
@@ -40,11 +38,11 @@ class Desk:
         self.progress = progress
         self.clock = clock
         self.wall = wall
-        #: Largest envelope that the broker takes.
-        self.body_limit = traits.body_limit
-        #: Where what is larger goes, when the run is over.
-        self.check = check if traits.takes_tickets else None
-        self.max_lease_seconds = traits.max_lease_seconds
+        #: Says what it would refuse, so that a handler is told of it while it runs.
+        self.broker = broker
+        #: Where what is too large goes, when the run is over.
+        self.check = check
+        self.max_lease_seconds = broker.traits.max_lease_seconds
         self.learning = learning
         self.tell_size = tell_size
         self.stopping = False
@@ -57,13 +55,6 @@ class Desk:
         if seconds is not None and self.clock.monotonic() + seconds > self.heartbeat.deadline(delivery):
             with contextlib.suppress(BrokerUnavailable):  # tried again; nothing is lost before the lease is over
                 await self.heartbeat.touch_now(delivery, seconds)
-
-    def size_of(self, message: Message) -> int:
-        """What the broker would have to take, in bytes; of a large body its ticket."""
-        size = len(envelope.encode(message))
-        if size > self.body_limit and self.check is not None:
-            return len(envelope.encode(self.check.ticketed(message)))
-        return size
 
 
 class WorkerLink:
@@ -90,6 +81,11 @@ class WorkerLink:
     def stopping(self) -> bool:
         """Whether the worker wants to end."""
         return self._desk.stopping
+
+    @property
+    def send_id(self) -> str:
+        """Which send this run belongs to."""
+        return self._delivery.send_id
 
     @property
     def expected_end(self) -> float | None:
@@ -130,15 +126,15 @@ class WorkerLink:
         return await self._desk.records.load_checkpoint(self._delivery.id)
 
     def submit(self, call: Call[Any], options: Options) -> str:
-        """Hand on with the ack."""
-        out = self._delivery.hand_on(call, options, sent_at=self._desk.wall())
+        """Hand on with the ack. What `send` would refuse is refused now, while the handler can react."""
+        desk, delivery = self._desk, self._delivery
+        out = delivery.hand_on(call, options, sent_at=desk.wall())
         try:
-            size = self._desk.size_of(out.message)
+            told = refusal(desk.broker, desk.check, out)
         except BaseException:
-            self._delivery.handoffs.remove(out)
+            delivery.handoffs.remove(out)
             raise
-        if size > self._desk.body_limit:
-            self._delivery.handoffs.remove(out)
-            msg = f"the message to hand on takes {size} bytes, the broker takes {self._desk.body_limit}; send less"
-            raise BodyTooLarge(msg)
+        if told is not None:
+            delivery.handoffs.remove(out)
+            raise error_of(told)
         return out.message.id

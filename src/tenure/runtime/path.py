@@ -79,7 +79,7 @@ class Path:
         self.sampler = Sampler(state.journal, learning.observe)
         self.deletions = Deletions(self._tell)
         self.desk = Desk(
-            heartbeat, state.records, self.progress, clock, broker.traits,
+            heartbeat, state.records, self.progress, clock, broker,
             wall=self.beside.wall, check=claim_check, learning=learning, tell_size=self._tell_size,
         )  # fmt: skip
         self.handling = Handling(

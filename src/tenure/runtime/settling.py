@@ -12,12 +12,14 @@ from typing import Any
 
 import msgspec
 
-from tenure.broker import Broker
+from tenure.broker import Broker, Refused
 from tenure.claim import Seal
 from tenure.claim_check import ClaimCheck, send
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, QueueGone
 from tenure.lease import Lease
+from tenure.message import Outgoing
+from tenure.refusal import of_hand_off
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
@@ -90,6 +92,9 @@ class Outbox:
                 continue
             except Exception as error:
                 mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
+                if _is_done(mine):
+                    open_ = self._leave(mine, error, settlements)
+                    continue
                 if not self._part(mine, error):
                     raise
                 open_ = self._hold_again(mine[:1])
@@ -118,6 +123,15 @@ class Outbox:
         text = f"what its run left behind cannot be stored: {type(error).__name__}: {error}"
         delivery.verdict = Dead(Reason("unsettleable", text), counted=True)
         return True
+
+    def _leave(
+        self, mine: list[tuple[Delivery, Lease]], error: Exception, settlements: dict[Delivery, Settlement]
+    ) -> list[Delivery]:
+        """It is done, and that cannot be said to its broker: leave it there. It comes back, and is known as done."""
+        for delivery, _ in mine:
+            logger.error("%s is completed, but could not be settled: %r; it is tried again later", delivery.id, error)
+            settlements[delivery] = Settlement(Outcome.UNKNOWN)
+        return []
 
     def _hold_again(self, pairs: list[tuple[Delivery, Lease]]) -> list[Delivery]:
         """Leases must not lapse because of our trouble with one of the stores: keep beating, from the latest one."""
@@ -201,9 +215,37 @@ class Outbox:
         handoffs = [handoff for _, ack in acks for handoff in ack.handoffs]
         limit = self._broker.traits.batch_limit
         for start in range(0, len(handoffs), limit):
-            for sent in await send(self._broker, self._claim_check, handoffs[start : start + limit]):
-                if sent.refusal is not None:
-                    logger.error("%s was handed on and refused: %s", sent.id, sent.refusal.text)
+            await self._hand_on(handoffs[start : start + limit])
+
+    async def _hand_on(self, handoffs: Sequence[Outgoing], *, again: bool = True) -> None:
+        """Send hand-offs. What cannot be sent is put aside with its reason: its parent is done, and nobody is told.
+
+        An outage of the broker is raised: it is tried again. A queue that is missing is none, because everything else
+        that this worker settles would wait for it.
+        """
+        try:
+            answers = await send(self._broker, self._claim_check, handoffs)
+        except Exception as error:
+            if isinstance(error, BrokerUnavailable) and not isinstance(error, QueueGone):
+                raise
+            if len(handoffs) > 1:
+                for one in handoffs:
+                    await self._hand_on([one])
+                return
+            if isinstance(error, QueueGone) and again:  # perhaps it is made again, now that it is known to be gone
+                await self._hand_on(handoffs, again=False)
+                return
+            refused = [Refused(one.message, of_hand_off(one.message, error)) for one in handoffs]
+        else:
+            refused = [
+                Refused(one.message, sent.refusal)
+                for one, sent in zip(handoffs, answers, strict=True)
+                if sent.refusal is not None
+            ]
+        if refused:
+            await self._broker.put_aside(refused)
+        for put in refused:
+            logger.error("a hand-off was put with the dead letters of %s: %s", put.message.queue, put.reason.text)
 
 
 async def _each(
@@ -219,6 +261,11 @@ async def _each(
 def _unsettled(delivery: Delivery) -> Settlement | None:
     """Nothing was settled. What is sealed is done all the same, and only its delete is open."""
     return Settlement(Outcome.UNKNOWN) if delivery.sealed else None
+
+
+def _is_done(mine: list[tuple[Delivery, Lease]]) -> bool:
+    """Whether a single message is left, and the ledger has it as done: whatever fails now, it is no dead letter."""
+    return len(mine) == 1 and (mine[0][0].sealed or isinstance(mine[0][0].verdict, Duplicate))
 
 
 def _is_lost(delivery: Delivery) -> bool:

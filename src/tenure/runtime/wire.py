@@ -55,6 +55,7 @@ class Job(Frame, frozen=True):
     envelope: bytes
     attempt: int
     fence: int
+    send_id: str
 
 
 class Answer(Frame, frozen=True):

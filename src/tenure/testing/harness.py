@@ -88,6 +88,14 @@ class Harness(Steps, ABC):
         """Leave a leased message without a deadline, as a receive whose stamp was lost would."""
         raise NotApplicable(f"this harness cannot take the deadline of {id} away")
 
+    async def remove_queue(self, queue: str) -> None:
+        """Delete a queue from its service; from now on no queue is made by itself."""
+        raise NotApplicable(f"queues such as {queue} come into being by themselves here")
+
+    async def make_queue(self, queue: str) -> None:
+        """Make a queue again that was deleted."""
+        raise NotApplicable(f"queues such as {queue} come into being by themselves here")
+
     async def disconnect(self) -> None:
         """Close broker and state; what was acknowledged stays."""
         await self.state.close()

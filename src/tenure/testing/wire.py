@@ -16,8 +16,12 @@ import msgspec
 
 from tenure.broker import Broker, BrokerTraits
 from tenure.cloakroom import Cloakroom
+from tenure.envelope import encode
 from tenure.errors import BrokerUnavailable
+from tenure.message import Outgoing
+from tenure.refusal import of_size
 from tenure.state import State
+from tenure.verdict import Reason
 
 #: Told of every word that was carried out: its name, its arguments, and the answer.
 Listener = Callable[[str, tuple[Any, ...], Any], None]
@@ -150,6 +154,14 @@ class _BrokerEnd(_End):
         traits: BrokerTraits = self._inner.traits
         limit = self._wire.body_limit
         return traits if limit is None else msgspec.structs.replace(traits, body_limit=limit)
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Asked of nobody, so nothing goes through the wire."""
+        told: Reason | None = self._inner.refusal(outgoing)
+        limit = self._wire.body_limit
+        if told is not None or limit is None:
+            return told
+        return of_size(outgoing.message, len(encode(outgoing.message)), limit)
 
     def twin(self) -> "_BrokerEnd":
         """In virtual time there is one loop, and one wire."""

@@ -120,11 +120,14 @@ class Stage:
 
     async def submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
         """What a task needs of its app."""
-        wall = self.harness.state.wall()
-        out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
-        (sent,) = await self.send(out)
+        (sent,) = await self.send(self.outgoing(call, options))
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
         return Handle(cast("Asker", self), sent.id, msgspec.json.decode, duplicate=sent.duplicate)
+
+    def outgoing(self, call: Call[Any], options: Options) -> Outgoing:
+        """The message that a call becomes."""
+        wall = self.harness.state.wall()
+        return outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
 
     async def send(self, out: Outgoing, wire: Wire | None = None) -> list[Sent]:
         """Send one message, by claim check if the stage has a cloakroom; over `wire`, if that is to be cut."""

@@ -7,15 +7,16 @@ even if whoever asked for it is cancelled: it takes several calls, and half of o
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws import holding, lending, looking, operating, returning, sending, settling
+from tenure.adapters.aws import holding, lending, looking, operating, putting_aside, returning, sending, settling
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
-from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.verdict import Reason
 
 
 class SqsBroker:
@@ -47,6 +48,12 @@ class SqsBroker:
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         return await self._store.act(sending.send(self._store, batch)) if batch else []
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        return sending.refusal(self._store, outgoing)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        await self._store.act(putting_aside.put_aside(self._store, batch))
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         return await self._store.act(lending.lease(self._store, request))

@@ -9,7 +9,8 @@ Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one le
        m#<id> x…     checkpoint, large result   roster <owner>       presence
        k#<scope> k   the claim of a key, and x… banned#<owner> b     whose presence is over
        u#<word> u    messages to be unique      dead#<queue> …       dead letters in the order of their end
-       board …, turn …, tick …, sweep           j …, s#…             events and samples (`pages.py`)
+       board …, turn …, tick …, sweep           shelves <queue>      queues with dead letters that SQS may not have
+       j …, s#…      events and samples (`pages.py`)
 
 Used by everything above the table.
 """

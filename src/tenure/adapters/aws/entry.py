@@ -38,6 +38,8 @@ class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     #: The message that stands for it: the first that was sent or claimed. Empty: that in whose entry it is.
     id: str
     digest: str = ""
+    #: Of a key: when that message was sent. 0: it does not say.
+    sent_at: float = 0.0
     state: str = SENT
     #: While running: by whom, for which message (empty: likewise), until when.
     owner: str = ""

@@ -10,7 +10,7 @@ import asyncio
 from botocore import exceptions  # type: ignore[import-untyped]
 
 from tenure.answer import Answer, AnswerKind, read_answer, read_refusal
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreMissing, TenureError
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, QueueGone, StoreMissing, TenureError
 
 _LOGIN = frozenset({
     "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "IncompleteSignature",
@@ -59,10 +59,6 @@ class RedriveTooSoon(ConfigurationError):
     """The queue's own redrive policy would take messages away before their attempts are used up."""
 
     code = "redrive_too_soon"
-
-
-class QueueGone(BrokerUnavailable):
-    """The physical queue was there, and is not any more."""
 
 
 def code_of(error: BaseException) -> str:

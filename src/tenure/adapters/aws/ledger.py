@@ -18,6 +18,7 @@ from tenure.adapters.aws.roster import AwsRoster
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import MessageState, Outgoing
 from tenure.owner import retired
+from tenure.rules.send_id import send_id
 from tenure.table import Place
 
 _ID = "id:"
@@ -132,7 +133,9 @@ class AwsLedger:
         # A row that was there will be forgotten as of its first claim; what is done under this one counts from now.
         forget_at = None if claim is None else self._desk.kept_after_the_queue()
         if claim is None or claim.state == GONE:
-            claim = Claim(request.id, request.digest, top=0 if claim is None else claim.top)
+            claim = Claim(request.id, request.digest, request.sent_at, top=0 if claim is None else claim.top)
+        if not claim.digest:  # its message was cancelled: the next to claim is the first of a new life of the key
+            claim.id, claim.sent_at = request.id, request.sent_at
         answer = self._decide(request, claim, banned, self._desk.now())
         if not isinstance(answer, Fresh):
             return Change(answer)
@@ -148,7 +151,7 @@ class AwsLedger:
         claim.top = self._desk.next_fence(claim.top)
         claim.state, claim.owner, claim.runner = RUNNING, request.owner, request.id
         claim.fence, claim.until, claim.digest = claim.top, now + request.seconds, request.digest
-        return Fresh(_token(request, claim.fence))
+        return Fresh(_token(request, claim.fence, send_id(claim.id, claim.sent_at)))
 
     # -- what the holder says ------------------------------------------------------------------------
 
@@ -282,5 +285,5 @@ def _is_large(seal: Seal) -> bool:
     return len(msgspec.json.encode(_Large(seal.result, seal.handoffs))) > bulk.INLINE
 
 
-def _token(request: ClaimRequest, fence: int) -> Token:
-    return Token(request.scope, request.id, request.owner, fence, request.seconds)
+def _token(request: ClaimRequest, fence: int, first: str = "") -> Token:
+    return Token(request.scope, request.id, request.owner, fence, request.seconds, first)

@@ -9,7 +9,7 @@ from tenure.adapters.aws.desk import ENTRY, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.broker import Browsed, Depth
-from tenure.errors import ConfigurationError
+from tenure.errors import ConfigurationError, QueueGone
 from tenure.message import MessageState
 from tenure.table import Row
 
@@ -71,12 +71,17 @@ def _browsed(queue: str, place: int, id: str, entry: Entry, body: str) -> Browse
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
-    names = await store.spots.names() if queues is None else list(queues)
+    names = await _names(store) if queues is None else list(queues)
     leased = await _leased(store)
     found = [await _depth(store, queue, leased.get(queue, 0)) for queue in names]
     if queues is not None:
         return found
     return [one for one in found if any((one.ready, one.delayed, one.leased, one.dead))]
+
+
+async def _names(store: Store) -> list[str]:
+    """The queues that SQS has, and those that only have dead letters."""
+    return sorted({*await store.spots.names(), *await shelf.queues(store)})
 
 
 async def _depth(store: Store, queue: str, leased: int) -> Depth:
@@ -98,7 +103,7 @@ async def _depth(store: Store, queue: str, leased: int) -> Depth:
 async def _counts(store: Store, spot: Spot) -> tuple[int, int, int]:
     try:
         return await store.queues.counts(spot)
-    except (faults.QueueMissing, faults.QueueGone):
+    except (faults.QueueMissing, QueueGone):
         return 0, 0, 0
 
 

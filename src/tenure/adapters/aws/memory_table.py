@@ -1,10 +1,13 @@
-"""A table in memory: for tests of what stands on a table, and for trying things out in one process."""
+"""A table in memory: for tests of what stands on a table, and for trying things out in one process.
+
+Rows are forgotten when they say so, as a service does by its own clock: one that is set changes nothing.
+"""
 
 import asyncio
 from collections.abc import Sequence
 
 from tenure.clock import Clock
-from tenure.table import Place, Row, Write
+from tenure.table import KEEP, Place, Row, Write
 
 
 class MemoryTable:
@@ -14,6 +17,8 @@ class MemoryTable:
         """Start empty."""
         self._clock = clock
         self._rows: dict[Place, Row] = {}
+        #: When rows are forgotten, on the monotonic clock.
+        self._ends: dict[Place, float] = {}
 
     async def open(self) -> None:
         """Nothing to connect to."""
@@ -29,14 +34,17 @@ class MemoryTable:
 
     async def get(self, places: Sequence[Place]) -> list[Row | None]:
         await asyncio.sleep(0)
+        self._forget()
         return [self._rows.get(place) for place in places]
 
     async def write(self, batch: Sequence[Write]) -> list[bool]:
         await asyncio.sleep(0)
+        self._forget()
         return [self._write(one) for one in batch]
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         await asyncio.sleep(0)
+        self._forget()
         rows = sorted((row for row in self._rows.values() if row.place.part == part), key=lambda row: row.place.sort)
         if backwards:
             return [row for row in reversed(rows) if not after or row.place.sort < after][:limit]
@@ -46,11 +54,22 @@ class MemoryTable:
         known = self._rows.get(one.place)
         if one.text is None and one.expected is None:
             self._rows.pop(one.place, None)
+            self._ends.pop(one.place, None)
             return True
         if (None if known is None else known.text) != one.expected:
             return False
         if one.text is None:
             del self._rows[one.place]
+            self._ends.pop(one.place, None)
         else:
             self._rows[one.place] = Row(one.place, one.text)
+            if one.forget_at is None:
+                self._ends.pop(one.place, None)
+            elif one.forget_at != KEEP:
+                self._ends[one.place] = self._clock.monotonic() + one.forget_at - self._clock.wall()
         return True
+
+    def _forget(self) -> None:
+        now = self._clock.monotonic()
+        for place in [place for place, end in self._ends.items() if end < now]:
+            del self._rows[place], self._ends[place]

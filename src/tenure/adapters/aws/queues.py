@@ -20,7 +20,7 @@ from tenure.adapters.aws.link import POLL_SECONDS, Link
 from tenure.adapters.aws.spots import LARGEST, Spots
 from tenure.adapters.aws.wire import Attribute
 from tenure.answer import AnswerKind
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, QueueGone
 from tenure.retry import RetryPolicy
 
 logger = logging.getLogger("tenure.aws")
@@ -164,7 +164,7 @@ class Queues:
         known = await self._spots.known(spot)
         try:
             return await self._call(operation, QueueUrl=known.url, **words)
-        except faults.QueueGone:
+        except QueueGone:
             if self._options.create:
                 self._spots.forget(spot)
             raise

@@ -48,10 +48,24 @@ def lease_of(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
     if message is None:
         texts = {name: one.value for name, one in copy.attributes.items()}
         beside = {"attributes": texts, "sent_at": copy.sent_at, "generation": entry.generation}
-    if message is not None and message.generation < entry.generation:  # it was redriven where it lay
-        raw = envelope.encode(msgspec.structs.replace(message, generation=entry.generation))
+    if message is not None:
+        told = _as_stored(message, entry)
+        raw = raw if told is message else envelope.encode(told)
     return Lease(
         id=seen.id, queue=copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
         receipt=receipt_of(entry.level, copy.receipt), seconds=seconds, deadline=before + seconds,
         counters=entry.counters, **beside,
     )  # fmt: skip
+
+
+def _as_stored(message: Message, entry: Entry) -> Message:
+    """The message as its entry knows it.
+
+    A copy that was redriven where it lay has an old generation. A copy that a repeated send put there has the moment of
+    the repeat; the message was sent when the first was.
+    """
+    if message.generation < entry.generation:
+        message = msgspec.structs.replace(message, generation=entry.generation)
+    if message.sent_at and entry.sent_at and message.sent_at != entry.sent_at:
+        message = msgspec.structs.replace(message, sent_at=entry.sent_at)
+    return message

@@ -13,8 +13,9 @@ from tenure.adapters.aws import naming, uniqueness, wire
 from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
-from tenure.adapters.aws.options import ATTRIBUTES
+from tenure.adapters.aws.options import ATTRIBUTES, Options
 from tenure.adapters.aws.queues import MAX_DELAY
+from tenure.adapters.aws.spots import Known
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
@@ -45,11 +46,9 @@ async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
 
 async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
     packed = wire.pack(outgoing.message, store.options.wire)
-    refusal = await _refusal(store, outgoing, *packed)
-    if refusal is not None:
-        return Sent(outgoing.message.id, refusal=refusal)
-    if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
-        return Sent(outgoing.message.id, refusal=unique_not_plain(outgoing.message))
+    refused = await _refusal(store, outgoing, *packed)
+    if refused is not None:
+        return Sent(outgoing.message.id, refusal=refused)
 
     async def put(outgoing: Outgoing) -> Sent:
         (sent,) = await _send(store, [outgoing])
@@ -63,15 +62,15 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     texts: dict[int, tuple[str, str]] = {}
     for number, outgoing in enumerate(batch):
         packed = wire.pack(outgoing.message, store.options.wire)
-        refusal = await _refusal(store, outgoing, *packed)
-        if refusal is not None:
-            answers[number] = Sent(outgoing.message.id, refusal=refusal)
+        refused = await _refusal(store, outgoing, *packed)
+        if refused is not None:
+            answers[number] = Sent(outgoing.message.id, refusal=refused)
         else:
             texts[number] = packed
     found = await _enter(store, batch, list(texts))
     going = [number for number, how in found.items() if how != _KNOWN]
-    refused = await store.queues.send([_parcel(store, batch[number], *texts[number]) for number in going])
-    for number, why in zip(going, refused, strict=True):
+    told = await store.queues.send([_parcel(store, batch[number], *texts[number]) for number in going])
+    for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(
                 batch[number].message.id, refusal=await _take_back(store, batch[number].message, why)
@@ -124,7 +123,7 @@ def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
     message = outgoing.message
     group = group_of(message) if naming.is_fifo(message.queue) else ""
     return Parcel(
-        spot=Spot(message.queue, naming.level_of(message, store.options.priorities)),
+        spot=_spot(store, message),
         id=message.id,
         body=text,
         delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
@@ -139,12 +138,26 @@ def group_of(message: Message) -> str:
     return naming.word(message.headers.get("group") or message.client or "tenure")
 
 
+def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
+    """Why `send` would refuse it, by what is known of its queue here. None: it would not."""
+    known = store.spots.remembered(_spot(store, outgoing.message))
+    return _judge(store.options, outgoing, wire.pack(outgoing.message, store.options.wire), known)
+
+
 async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Reason | None:
     """Why it cannot be stored. None: it can."""
-    message, delay = outgoing.message, outgoing.delay_seconds
-    spot = Spot(message.queue, naming.level_of(message, store.options.priorities))
-    known = await store.spots.known(spot)
-    limit = min(store.options.body_limit, known.body_limit - ATTRIBUTES)
+    known = await store.spots.known(_spot(store, outgoing.message))
+    return _judge(store.options, outgoing, (body, head), known)
+
+
+def _spot(store: Store, message: Message) -> Spot:
+    return Spot(message.queue, naming.level_of(message, store.options.priorities))
+
+
+def _judge(options: Options, outgoing: Outgoing, packed: tuple[str, str], known: Known) -> Reason | None:
+    """Why a message, packed into body and head, cannot be stored in a queue of which this is known. None: it can."""
+    message, delay, (body, head) = outgoing.message, outgoing.delay_seconds, packed
+    limit = min(options.body_limit, known.body_limit - ATTRIBUTES)
     size = len(body.encode()) + max(0, len(head.encode()) - len("null"))
     if message.ticket is not None and head:
         text = (
@@ -166,6 +179,8 @@ async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Re
             f"message {message.id} was not stored: a FIFO queue has one order, and no {what}; use another queue for it"
         )
         return Reason("fifo_order", text)
+    if message.unique is not None and options.wire == wire.PLAIN and outgoing.unique_seconds is None:
+        return unique_not_plain(message)
     return None
 
 

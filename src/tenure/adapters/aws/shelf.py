@@ -15,6 +15,8 @@ from tenure.table import Place, Row, Write
 
 _ID = Kind(str)
 _PAGE = 200
+#: Where queues are listed that have dead letters though SQS perhaps does not have the queue.
+_LISTED = "shelves"
 #: A line whose letter is not dead yet may be about to be.
 _OLD_SECONDS = 3600.0
 
@@ -29,6 +31,25 @@ async def add(store: Store, queue: str, id: str) -> int:
     while not await store.desk.change_one(_ID, _row(queue, place), decide):
         place += 1
     return place
+
+
+async def list_queue(store: Store, queue: str) -> None:
+    """Note that a queue has dead letters: it may be one that SQS does not have, or has no more, and would not list."""
+
+    def decide(known: str | None) -> Change[None]:
+        return Change(None, queue if known is None else None)
+
+    await store.desk.change_one(_ID, Place(_LISTED, queue), decide)
+
+
+async def queues(store: Store) -> list[str]:
+    """The queues that were noted so."""
+    found: list[str] = []
+    after = ""
+    while rows := await store.table.page(_LISTED, after=after, limit=_PAGE):
+        found += [row.place.sort for row in rows]
+        after = rows[-1].place.sort
+    return found
 
 
 async def walk(store: Store, queue: str, after: int = 0) -> AsyncIterator[tuple[int, str, Row]]:

@@ -33,6 +33,10 @@ class Known(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
+#: What is believed of a physical queue that was not asked yet: the most that SQS allows.
+UNASKED = Known("", LARGEST, _KEEP)
+
+
 class Spots:
     """The physical queues, as they are known here."""
 
@@ -53,6 +57,11 @@ class Spots:
         if known is None:
             known = self._known[spot] = await self._find(spot)
         return known
+
+    def remembered(self, spot: Spot) -> Known:
+        """As `known`, without asking anybody. Raises `BadQueueName`."""
+        self._name(spot)
+        return self._known.get(spot, UNASKED)
 
     def forget(self, spot: Spot) -> None:
         """It was deleted: look again, and make it again if that was asked for."""

@@ -7,16 +7,27 @@ What a verb does is in the file named after the act: `sending`, `lending`, `touc
 from collections.abc import Sequence
 from functools import partial
 
-from tenure.adapters.azure import browsing, looking, operating, returning, sending, settling, touching, waiting
+from tenure.adapters.azure import (
+    browsing,
+    looking,
+    operating,
+    putting_aside,
+    returning,
+    sending,
+    settling,
+    touching,
+    waiting,
+)
 from tenure.adapters.azure.lending import Lending
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import traits
-from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.verdict import Reason
 
 
 class AzureBroker:
@@ -53,6 +64,14 @@ class AzureBroker:
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""
         return await sending.send(self._store, batch)
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse it."""
+        return sending.refusal(self._store, outgoing)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Store refused hand-offs as dead letters."""
+        await putting_aside.put_aside(self._store, batch)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages."""

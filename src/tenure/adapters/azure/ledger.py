@@ -33,6 +33,7 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Runni
 from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing
 from tenure.owner import retired
+from tenure.rules.send_id import send_id
 
 _TRIES = 8
 
@@ -78,6 +79,7 @@ class AzureLedger:
             before,
             id=before.id or request.id,
             digest=before.digest or request.digest,
+            sent_at=before.sent_at if before.id else request.sent_at,
             state=RUNNING,
             owner=request.owner,
             runner=request.id,
@@ -113,7 +115,9 @@ class AzureLedger:
 
     def _granted(self, request: ClaimRequest, found: Found, rows: list[Row]) -> Fresh:
         self._mine.remember(rows[0].key, msgspec.structs.replace(found, etag=rows[0].etag))
-        return Fresh(Token(request.scope, request.id, request.owner, found.claim.fence, request.seconds))
+        claim = found.claim
+        first = send_id(claim.id, claim.sent_at)
+        return Fresh(Token(request.scope, request.id, request.owner, claim.fence, request.seconds, first))
 
     async def _slowly(self, request: ClaimRequest) -> ClaimAnswer:
         """Somebody claimed before: see what it is at."""

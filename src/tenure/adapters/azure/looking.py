@@ -15,7 +15,7 @@ from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import NE
 from tenure.broker import Depth
 from tenure.envelope import decode
-from tenure.errors import BodyUndecodable, StoreMissing
+from tenure.errors import BadSetting, BodyUndecodable, StoreMissing
 from tenure.message import MessageState
 
 
@@ -48,7 +48,13 @@ async def _depth(store: Store, queue: str, lives: Sequence[Kept]) -> Depth:
     # One that is due and still said to wait may have been taken by somebody who does not know Tenure.
     delayed = sum(life.state is MessageState.DELAYED and (life.due or now) > now for life in of)
     dead = sum(life.state is MessageState.DEAD for life in of)
-    queue_name(store.options.prefix, queue)
+    try:
+        queue_name(store.options.prefix, queue)
+    except BadSetting:
+        if not dead:
+            raise
+        # No queue can have that name: it was handed on, and put aside.
+        return Depth(queue=queue, ready=0, delayed=0, leased=0, dead=dead, oldest_age_seconds=None, estimated=True)
     try:
         told, first = await asyncio.gather(
             store.call("counting", lambda: store.queue(queue).get_queue_properties()),

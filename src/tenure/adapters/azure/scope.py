@@ -27,6 +27,8 @@ class Claim(msgspec.Struct, kw_only=True, omit_defaults=True):
     #: The message that stands for it: the first that was claimed. Empty, with its digest: the key is free.
     id: str = ""
     digest: str = ""
+    #: When that message was sent. 0: it does not say.
+    sent_at: float = 0.0
     state: str = SENT
     owner: str = ""
     runner: str = ""

@@ -21,7 +21,7 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
-from tenure.refusal import too_large, unique_not_plain
+from tenure.refusal import of_size, unique_not_plain
 from tenure.verdict import Reason
 
 
@@ -40,11 +40,9 @@ async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
 
 async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
     message = outgoing.message
-    refusal = _refusal(store, message, encode(message))
-    if refusal is not None:
-        return Sent(message.id, refusal=refusal)
-    if store.options.wire == wire.PLAIN and outgoing.unique_seconds is None:
-        return Sent(outgoing.message.id, refusal=unique_not_plain(outgoing.message))
+    refused = refusal(store, outgoing)
+    if refused is not None:
+        return Sent(message.id, refusal=refused)
 
     async def put(outgoing: Outgoing) -> Sent:
         (sent,) = await _send(store, [outgoing])
@@ -60,14 +58,14 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     for number, outgoing in enumerate(batch):
         message = outgoing.message
         raw = encode(message)
-        refusal = _refusal(store, message, raw)
-        if refusal is not None:
-            answers[number] = Sent(message.id, refusal=refusal)
+        refused = _refusal(store, outgoing, raw)
+        if refused is not None:
+            answers[number] = Sent(message.id, refusal=refused)
         elif message.id in first:
             answers[number] = Sent(message.id, duplicate=True)
         else:
             first[message.id] = number
-            letters.append((number, _letter(store, message, raw), outgoing))
+            letters.append((number, letter_of(store, message, raw), outgoing))
     taken = await store.rows.commit([_group(store, letter, outgoing) for _, letter, outgoing in letters])
     to_put: list[tuple[Letter, float]] = []
     known: list[tuple[Letter, Outgoing]] = []
@@ -117,7 +115,8 @@ def _text(store: Store, letter: Letter) -> str:
     return wire.write(letter.envelope, letter.wire, store.options.encoding)
 
 
-def _letter(store: Store, message: Message, raw: bytes) -> Letter:
+def letter_of(store: Store, message: Message, raw: bytes) -> Letter:
+    """What the table knows of a message that is sent, and not yet put into its queue."""
     return Letter(
         id=message.id,
         queue=message.queue,
@@ -148,16 +147,25 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
     return [insert, Change("insert", life_row(Kept(life), store.partitions))]
 
 
-def _refusal(store: Store, message: Message, raw: bytes) -> Reason | None:
+def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
+    """Why `send` would refuse it. None: it would not. Raises `BadSetting` for a queue's name that cannot be."""
+    return _refusal(store, outgoing, encode(outgoing.message))
+
+
+def _refusal(store: Store, outgoing: Outgoing, raw: bytes) -> Reason | None:
     """Why it cannot be stored. None: it can."""
+    message, is_plain = outgoing.message, store.options.wire == wire.PLAIN
     queue_name(store.options.prefix, message.queue)  # raises for a name that cannot be
     if max(len(message.id), len(message.task), len(Scope.of(message).key)) > LONGEST_NAME:
         what = f"its id, its task or its key has more than {LONGEST_NAME} characters"
         text = f"message {message.id[:100]} was not stored: {what}"
         return Reason("name_too_long", text)
-    unfit = wire.refusal(message) if store.options.wire == wire.PLAIN else ""
+    unfit = wire.refusal(message) if is_plain else ""
     if unfit:
         text = f"message {message.id} was not stored in the form wire=plain: {unfit}"
         return Reason("payload_not_plain", text) if message.ticket is None else Reason("body_too_large", text)
-    size = len(raw) + (wire.ROOM if store.options.wire == wire.PLAIN else 0)
-    return too_large(message, size, TRAITS.body_limit) if size > TRAITS.body_limit else None
+    size = len(raw) + (wire.ROOM if is_plain else 0)
+    too_large = of_size(message, size, TRAITS.body_limit)
+    if too_large is None and is_plain and message.unique is not None and outgoing.unique_seconds is None:
+        return unique_not_plain(message)
+    return too_large

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from tenure.adapters.memory import lending, looking, operating, returning, sending, settling, waiting
 from tenure.adapters.memory.store import Store
-from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.verdict import Reason
 
 
 class MemoryBroker:
@@ -45,6 +46,15 @@ class MemoryBroker:
         """Store messages, each once."""
         async with self._store.step() as now:
             return sending.send(self._store, batch, now)
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse it."""
+        return sending.refusal(self._store, outgoing)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Store refused hand-offs as dead letters."""
+        async with self._store.step() as now:
+            sending.put_aside(self._store, batch, now)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages."""

@@ -28,6 +28,8 @@ class Row:
     scope: Scope
     id: str
     digest: str
+    #: When that message was sent. 0: it does not say.
+    sent_at: float = 0.0
     state: RowState = RowState.SENT
     #: The claim, while running: by whom, for which message, and until when (monotonic).
     owner: str = ""
@@ -66,11 +68,11 @@ class KeyTable:
         row = self._rows.get(scope) if scope is not None else None
         return row if row is not None and row.state is RowState.DONE else None
 
-    def register(self, scope: Scope, id: str, digest: str) -> Row:
+    def register(self, scope: Scope, id: str, digest: str, sent_at: float = 0.0) -> Row:
         """Note that `id` comes under `scope`. A row that is there already stands."""
         row = self._rows.get(scope)
         if row is None:
-            row = self._rows[scope] = Row(scope, id, digest)
+            row = self._rows[scope] = Row(scope, id, digest, sent_at)
         row.ids.add(id)
         self._scope_of[id] = scope
         return row

@@ -10,6 +10,7 @@ from tenure.adapters.memory.store import Store
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import MessageState
 from tenure.owner import retired
+from tenure.rules.send_id import send_id
 
 
 class MemoryLedger:
@@ -45,11 +46,13 @@ class MemoryLedger:
 
     def _grant(self, request: ClaimRequest, now: float) -> Token:
         fence = self._store.next_fence()
-        token = Token(request.scope, request.id, request.owner, fence, request.seconds)
+        known = self._store.keys.get(request.scope)
+        first = send_id(request.id, request.sent_at) if known is None else send_id(known.id, known.sent_at)
+        token = Token(request.scope, request.id, request.owner, fence, request.seconds, first)
         # One that was cancelled since it was lent is told as if it had claimed a moment before: its claim has ended,
         # and the key, which may have been sent again, is not taken from anybody.
         if not self._is_cancelled(request.id):
-            row = self._store.keys.register(request.scope, request.id, request.digest)
+            row = self._store.keys.register(request.scope, request.id, request.digest, request.sent_at)
             self._store.keys.run(row, token, now + request.seconds)
         return token
 

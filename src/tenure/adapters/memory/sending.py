@@ -11,11 +11,13 @@ from operator import attrgetter
 from tenure.adapters.memory.entry import Entry, Unique
 from tenure.adapters.memory.store import Store
 from tenure.adapters.memory.traits import clamped_delay, level_of
-from tenure.broker import Sent
+from tenure.broker import Refused, Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
-from tenure.refusal import key_conflict, too_large
+from tenure.record import Ending
+from tenure.refusal import key_conflict, of_size
+from tenure.verdict import Reason
 
 
 def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
@@ -26,8 +28,9 @@ def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
 def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     message = outgoing.message
     envelope = encode(message)
-    if len(envelope) > store.traits.body_limit:
-        return Sent(message.id, refusal=too_large(message, len(envelope), store.traits.body_limit))
+    refused = of_size(message, len(envelope), store.traits.body_limit)
+    if refused is not None:
+        return Sent(message.id, refusal=refused)
     if store.knows(message.id):
         return Sent(message.id, duplicate=True)
     if message.key is not None and store.traits.keys_at_send:
@@ -39,7 +42,7 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
         return Sent(waiting.id, duplicate=True)
     # Only now: what is not stored takes no key.
     if message.key is not None and store.traits.keys_at_send:
-        store.keys.register(Scope.of(message), message.id, digest(message))
+        store.keys.register(Scope.of(message), message.id, digest(message), message.sent_at)
     store.add(_entry(store, outgoing, envelope, now))
     return Sent(message.id)
 
@@ -50,12 +53,26 @@ def hand_on(store: Store, batch: Sequence[Outgoing], now: float) -> None:
     Nobody is left to hear of a refusal, so what `send` would refuse is kept as a dead letter: nothing is lost.
     """
     for outgoing in batch:
-        refusal = _send(store, outgoing, now).refusal
-        if refusal is not None:
-            entry = _entry(store, outgoing, encode(outgoing.message), now)
-            entry.state, entry.reason, entry.finished_at = MessageState.DEAD, refusal, store.clock.wall()
-            entry.digest = None
-            store.add(entry)
+        refused = _send(store, outgoing, now).refusal
+        if refused is not None:
+            put_aside(store, [Refused(outgoing.message, refused)], now)
+
+
+def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
+    """Why `send` would refuse it, whatever is stored. None: it would not."""
+    return of_size(outgoing.message, len(encode(outgoing.message)), store.traits.body_limit)
+
+
+def put_aside(store: Store, batch: Sequence[Refused], now: float) -> None:
+    """Store what was refused as dead letters, without their keys."""
+    for message, reason in ((one.message, one.reason) for one in batch):
+        if store.knows(message.id):
+            continue
+        entry = _entry(store, Outgoing(message), encode(message), now)
+        entry.state, entry.reason, entry.finished_at = MessageState.DEAD, reason, store.clock.wall()
+        entry.digest = None
+        entry.history.append(Ending(entry.finished_at, "dead", None, reason))
+        store.add(entry)
 
 
 def _look_at_key(store: Store, message: Message) -> Sent | None:

@@ -9,12 +9,13 @@ from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
-from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+from tenure.verdict import Reason
 
 _DAY = 86_400.0
 
@@ -75,6 +76,14 @@ class RedisBroker:
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""
         return await sending.send(self._store, batch, self._traits.body_limit)
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse it."""
+        return sending.refusal(outgoing, self._traits.body_limit)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Store refused hand-offs as dead letters."""
+        await sending.put_aside(self._store, batch)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages."""

@@ -17,7 +17,7 @@ from tenure.adapters.redis.script import ASIDE, SEND
 from tenure.adapters.redis.sending import entry_of
 from tenure.adapters.redis.store import Store
 from tenure.message import Outgoing
-from tenure.refusal import too_large
+from tenure.refusal import of_size
 from tenure.settlement import Ack
 
 _handoffs = msgspec.json.Decoder(list[Outgoing])
@@ -64,8 +64,7 @@ class Outbox:
             values: list[Any] = []
             for handoff in handoffs:
                 body = envelope.encode(handoff.message)
-                size, limit = len(body), self._body_limit
-                refusal = too_large(handoff.message, size, limit) if size > limit else None
+                refusal = of_size(handoff.message, len(body), self._body_limit)
                 values += entry_of(handoff, body, store.clock.wall(), refusal)
             calls.append(store.call(SEND, [target], ["lenient", len(handoffs), *values]))
         await store.run_all(calls, keeps=True)

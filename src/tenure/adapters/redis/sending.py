@@ -14,10 +14,10 @@ from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.naming import scope_text, unique_text
 from tenure.adapters.redis.script import SEND
 from tenure.adapters.redis.store import Store, micros
-from tenure.broker import Sent
+from tenure.broker import Refused, Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
-from tenure.refusal import key_conflict, too_large
+from tenure.refusal import key_conflict, of_size
 from tenure.verdict import Reason
 
 _encode = msgspec.json.Encoder().encode
@@ -83,8 +83,9 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
     for place, outgoing in enumerate(batch):
         message = outgoing.message
         raw = envelope.encode(message)
-        if len(raw) > body_limit:
-            answers[place] = Sent(message.id, refusal=too_large(message, len(raw), body_limit))
+        refused = of_size(message, len(raw), body_limit)
+        if refused is not None:
+            answers[place] = Sent(message.id, refusal=refused)
             continue
         parcel = parcels.get(message.queue)
         if parcel is None:
@@ -98,6 +99,25 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
         for (_, piece), told in zip(pieces, await store.run_all(calls, keeps=True), strict=True):
             _tell(piece, [batch[place].message for place in piece.places], told, answers)
     return [answer for answer in answers if answer is not None]
+
+
+def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
+    """Why `send` would refuse it, whatever the server says. None: it would not."""
+    return of_size(outgoing.message, len(envelope.encode(outgoing.message)), body_limit)
+
+
+async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
+    """Store what was refused as dead letters, without their keys. What is known already is left as it is."""
+    by_queue: dict[str, list[Refused]] = {}
+    for one in batch:
+        by_queue.setdefault(one.message.queue, []).append(one)
+    await store.make_known(by_queue)
+    calls, wall = [], store.clock.wall()
+    for queue, some in by_queue.items():
+        entries = [entry_of(Outgoing(one.message), envelope.encode(one.message), wall, one.reason) for one in some]
+        values = [value for entry in entries for value in entry]
+        calls.append(store.call(SEND, [queue], ["lenient", len(some), *values]))
+    await store.run_all(calls, keeps=True)
 
 
 def _pieces(parcel: Parcel) -> list[Parcel]:

@@ -16,7 +16,7 @@ from tenure.adapters.redis.sending import entry_of
 from tenure.adapters.redis.store import Store, micros
 from tenure.message import Outgoing
 from tenure.record import Ending
-from tenure.refusal import too_large
+from tenure.refusal import of_size
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 
 T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
@@ -79,7 +79,7 @@ def _handoff_arguments(
     by_queue: dict[str, list[Any]] = {}
     for handoff in handoffs:
         raw = envelope.encode(handoff.message)
-        refusal = too_large(handoff.message, len(raw), body_limit) if len(raw) > body_limit else None
+        refusal = of_size(handoff.message, len(raw), body_limit)
         by_queue.setdefault(handoff.message.queue, []).append(entry_of(handoff, raw, wall, refusal))
     for queue, entries in by_queue.items():
         if queue not in queues:

@@ -23,11 +23,12 @@ from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
-from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
+from tenure.verdict import Reason
 
 _DAY = 86_400.0
 #: Pieces of old messages that a sweep looks at without finding one to forget. The next sweep goes on from there.
@@ -89,6 +90,18 @@ class SqliteBroker:
         """Store messages, once each."""
         parcel = sending.prepare(batch, self._traits.body_limit, self._store.clock.wall())
         return await self._store.write(lambda tx: sending.store(tx, parcel))
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Why `send` would refuse it."""
+        return sending.refusal(outgoing, self._traits.body_limit)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Store refused hand-offs as dead letters."""
+        parcel = sending.prepare(
+            [Outgoing(one.message) for one in batch], self._traits.body_limit, self._store.clock.wall()
+        )
+        refused = [(entry, one.reason) for entry, one in zip(parcel.entries, batch, strict=True)]
+        await self._store.write(lambda tx: settling.put_aside(tx, refused))
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages. An idle call takes no write lock."""

@@ -21,7 +21,7 @@ from tenure.adapters.sqlite.uniqueness import Waiting
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
-from tenure.refusal import key_conflict, too_large
+from tenure.refusal import key_conflict, of_size
 from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
@@ -68,8 +68,8 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
         message = outgoing.message
         raw = envelope.encode(message)
         entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
-        if len(raw) > body_limit:
-            entry.refusal = too_large(message, len(raw), body_limit)
+        entry.refusal = of_size(message, len(raw), body_limit)
+        if entry.refusal is not None:
             is_simple = False
         if message.key is not None:
             entry.scope = scope_text(Scope.of(message))
@@ -80,6 +80,11 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
         entries.append(entry)
     queues = {entry.message.queue for entry in entries}
     return Parcel(entries, [_values(piece) for piece in pieces(entries)] if is_simple else None, queues)
+
+
+def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
+    """Why `send` would refuse it, whatever the file says. None: it would not."""
+    return of_size(outgoing.message, len(envelope.encode(outgoing.message)), body_limit)
 
 
 def store(tx: Transaction, parcel: Parcel) -> list[Sent]:

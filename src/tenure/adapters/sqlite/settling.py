@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite import note, sending
 from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.moving import Move, move
 from tenure.adapters.sqlite.receipt import STAND, Held, find, row_of
@@ -22,6 +22,7 @@ from tenure.adapters.sqlite.transaction import Transaction
 from tenure.lease import Lease
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
+from tenure.verdict import Reason
 
 T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 
@@ -144,15 +145,20 @@ def _ack_what_stands(tx: Transaction, sheet: Sheet) -> list[Outcome]:
 
 def _hand_off(tx: Transaction, parcel: Parcel) -> None:
     """As `send`, but nobody is there to be told of a refusal: what is refused goes to the dead letters."""
-    for entry, sent in zip(parcel.entries, store(tx, parcel), strict=True):
-        if sent.refusal is None:
-            continue
+    sent = store(tx, parcel)
+    refused = [(entry, one.refusal) for entry, one in zip(parcel.entries, sent, strict=True) if one.refusal is not None]
+    put_aside(tx, refused)
+
+
+def put_aside(tx: Transaction, refused: Sequence[tuple[sending.Entry, Reason]]) -> None:
+    """Store what was refused as dead letters, without their keys. What is known already is left as it is."""
+    for entry, reason in refused:
         (kept,) = store_as_it_is(tx, entry)
         if not kept.duplicate:
             (seq,) = tx.db.execute("SELECT seq FROM message WHERE id = ?", (kept.id,)).fetchone()
             held = Held(seq, kept.id, entry.message.queue, 0)
-            ending = Ending(tx.wall, "dead", None, sent.refusal)
-            move(tx, [Move(held, is_dead=True, reason=sent.refusal, endings=(ending,))])
+            ending = Ending(tx.wall, "dead", None, reason)
+            move(tx, [Move(held, is_dead=True, reason=reason, endings=(ending,))])
 
 
 def _move_what_stands(

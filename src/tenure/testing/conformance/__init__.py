@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   twenty themes, from sending to crashing
+    broker/   twenty-one themes, from sending to crashing
     state/    ledger, records, roster, journal and its samples, board and its turns, wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
@@ -32,6 +32,7 @@ from tenure.testing.conformance.broker import (
     Lapsing,
     Lending,
     Priority,
+    Refusing,
     Retiring,
     Returning,
     Sending,
@@ -57,6 +58,7 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Grace,
     Retiring,
     DeadLetters,
+    Refusing,
     Cancelling,
     Browsing,
     Waiting,

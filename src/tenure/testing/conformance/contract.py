@@ -27,6 +27,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Sending.test_an_id_that_another_queue_knows_is_a_duplicate",
         "Sending.test_one_id_twice_in_a_batch_makes_one_copy",
         "Sending.test_a_repeat_is_recognised_for_ten_minutes",
+        "Sending.test_a_repeat_does_not_change_when_it_was_sent",
         "Sending.test_a_repeat_while_it_is_held_leaves_the_holder_alone",
         "Sending.test_a_repeat_after_completion_is_not_run_again",
         "Sending.test_senders_of_one_id_at_once_make_one_copy",
@@ -242,6 +243,15 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Sending.test_a_body_at_the_limit_is_stored_whole",
         "Settling.test_a_hand_off_that_send_would_refuse_is_not_lost",
     ),
+    "what send would refuse is known beforehand; what is refused later is a dead letter": (
+        "Refusing.test_what_send_refuses_is_known_beforehand",
+        "Refusing.test_what_send_takes_is_not_refused_beforehand",
+        "Refusing.test_what_is_put_aside_is_a_dead_letter_of_its_queue",
+        "Refusing.test_what_is_put_aside_can_be_redriven",
+        "Refusing.test_put_aside_twice_it_is_there_once",
+        "Refusing.test_a_message_that_is_in_its_queue_is_not_put_aside",
+        "Settling.test_a_hand_off_that_send_would_refuse_is_not_lost",
+    ),
     "a dead letter keeps the raw bytes, its reason lives in state": (
         "DeadLetters.test_a_dead_letter_keeps_its_raw_bytes",
         "DeadLetters.test_a_message_that_cannot_be_decoded_is_kept_as_it_is",
@@ -310,6 +320,11 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Uniqueness.test_what_is_refused_or_known_by_its_id_is_told_so_first",
         "Uniqueness.test_a_key_is_looked_at_first",
         "Uniqueness.test_one_that_is_not_stored_takes_no_key",
+    ),
+    "messages under one key belong to one send until it is freed or forgotten": (
+        "Ledger.test_messages_under_one_key_belong_to_one_send",
+        "Ledger.test_a_key_that_was_freed_belongs_to_a_new_send",
+        "Ledger.test_a_key_sent_again_under_the_same_id_belongs_to_a_new_send",
     ),
     "done is remembered for the ledger's window": ("Ledger.test_done_is_remembered_for_six_days",),
     "result and hand-offs commit with the ack": (

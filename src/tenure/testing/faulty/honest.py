@@ -8,12 +8,13 @@ import copy
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tenure.broker import RETIRE_BATCH, Broker, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, Broker, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.testing.virtual import VirtualClock
+from tenure.verdict import Reason
 
 
 class HonestBroker:
@@ -56,6 +57,14 @@ class HonestBroker:
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Pass it on."""
         return await self.inner.send(batch)
+
+    def refusal(self, outgoing: Outgoing) -> Reason | None:
+        """Pass it on."""
+        return self.inner.refusal(outgoing)
+
+    async def put_aside(self, batch: Sequence[Refused]) -> None:
+        """Pass it on."""
+        await self.inner.put_aside(batch)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Pass it on."""

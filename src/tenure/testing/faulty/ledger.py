@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.claim import ClaimAnswer, ClaimRequest, Done, Fresh, Running, Scope, Seal, Token
+from tenure.rules.send_id import send_id
 from tenure.state import State
 from tenure.testing.faulty.honest_state import HonestLedger
 from tenure.testing.virtual import VirtualClock
@@ -35,6 +36,24 @@ class LetsTwoRun(HonestLedger):
             await self.inner.forget([request.scope])
             (answer,) = await self.inner.claim([request])
         return answer
+
+
+class NamesTheSendOfTheRunner(HonestLedger):
+    """Takes every message under a key for a send of its own, so that each would have its effect."""
+
+    caught_by = ("Ledger",)
+
+    async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        """Not the first one's."""
+        answers = await self.inner.claim(batch)
+        return [_renamed(one, request) for one, request in zip(answers, batch, strict=True)]
+
+
+def _renamed(answer: ClaimAnswer, request: ClaimRequest) -> ClaimAnswer:
+    if not isinstance(answer, Fresh):
+        return answer
+    own = send_id(request.id, request.sent_at)
+    return Fresh(msgspec.structs.replace(answer.token, send_id=own))
 
 
 class _RememberingLedger(HonestLedger):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.broker import Broker, Sent
-from tenure.envelope import encode
+from tenure.envelope import decode, encode
+from tenure.errors import BodyUndecodable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import NO_OVERRIDES, Message, Outgoing
 from tenure.settlement import DeadLetter, Settlement
@@ -50,6 +51,38 @@ class StoresRepeatedSends(HonestBroker):
         """Lend the copies under the id of the first."""
         leases = await self.inner.lease(request)
         return [msgspec.structs.replace(one, id=self.copies.get(one.id, one.id)) for one in leases]
+
+
+class DatesByTheLastRepeat(HonestBroker):
+    """Lends a message with the moment of the last repeat of its send."""
+
+    caught_by = ("Sending",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nothing was repeated yet."""
+        super().__init__(inner, clock)
+        self.moments: dict[str, float] = {}
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Remember the moment."""
+        self.moments |= {one.message.id: one.message.sent_at for one in batch}
+        return await self.inner.send(batch)
+
+    def twin(self) -> "DatesByTheLastRepeat":
+        """All connections know the same."""
+        return self
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """With that moment."""
+        return [self._dated(lease) for lease in await self.inner.lease(request)]
+
+    def _dated(self, lease: Lease) -> Lease:
+        try:
+            message = decode(lease.envelope)
+        except BodyUndecodable:
+            return lease
+        message = msgspec.structs.replace(message, sent_at=self.moments.get(lease.id, message.sent_at))
+        return msgspec.structs.replace(lease, envelope=encode(message))
 
 
 class KnowsIdsByQueue(StoresRepeatedSends):

@@ -7,7 +7,7 @@ import msgspec
 from tenure.broker import Sent
 from tenure.envelope import decode, encode
 from tenure.message import Message, MessageState, Outgoing, Overrides
-from tenure.settlement import Ack, DeadLetter
+from tenure.settlement import Ack, DeadLetter, GiveBack
 from tenure.testing.harness import BROKEN, QUEUE, Harness, NotApplicable
 
 #: Idempotent by id for at least so long.
@@ -104,6 +104,17 @@ class Sending:
         await harness.send(other)
         lease = await harness.lease_one(harness.stranger())
         assert decode(lease.envelope).body == message.body
+
+    async def test_a_repeat_does_not_change_when_it_was_sent(self, harness: Harness) -> None:
+        """The moment tells one send of an id from the next, so every delivery of a send must say the same one."""
+        message = await harness.put()
+        repeat = msgspec.structs.replace(message, sent_at=message.sent_at + 7.0)
+        await (await harness.second()).send([Outgoing(repeat)])
+        for _ in range(4):
+            lease = await harness.lease_one(harness.stranger())
+            assert decode(lease.envelope).sent_at == message.sent_at
+            await harness.broker.give_back([GiveBack(lease, 0.0)])
+            await harness.advance(1)
 
     async def test_a_repeat_while_it_is_held_leaves_the_holder_alone(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

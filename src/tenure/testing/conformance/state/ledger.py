@@ -15,9 +15,10 @@ from tenure.claim import (
     Scope,
     Seal,
     Token,
+    digest,
 )
 from tenure.errors import OwnerRetired
-from tenure.message import Outgoing
+from tenure.message import Message, Outgoing
 from tenure.testing.harness import QUEUE, TASK, Harness
 
 KEY = "invoice-7"
@@ -109,6 +110,26 @@ class Ledger:
         await harness.advance(6 * DAY, sweeping=False)
         await harness.sweep()
         assert await _ask(harness, "two/1") == Done(b"42")
+
+    async def test_messages_under_one_key_belong_to_one_send(self, harness: Harness) -> None:
+        first, second = harness.message(key="k"), harness.message(key="k")
+        tokens = [await _granted(harness, first), await _granted(harness, second, later=7.0)]
+        assert tokens[0].send_id == tokens[1].send_id
+
+    async def test_a_key_that_was_freed_belongs_to_a_new_send(self, harness: Harness) -> None:
+        # Where `send` knows keys, one message is all there is of a key, and its own moment names the send.
+        harness.need("keys_at_send", lambda known: not known)
+        first, second = harness.message(key="k"), harness.message(key="k")
+        earlier = await _granted(harness, first)
+        await harness.state.ledger.forget([Scope.of(first)])
+        assert (await _granted(harness, second)).send_id not in ("", earlier.send_id)
+
+    async def test_a_key_sent_again_under_the_same_id_belongs_to_a_new_send(self, harness: Harness) -> None:
+        harness.need("keys_at_send", lambda known: not known)
+        message = harness.message(key="k")
+        earlier = await _granted(harness, message)
+        await harness.state.ledger.forget([Scope.of(message)])
+        assert (await _granted(harness, message, later=7.0)).send_id not in ("", earlier.send_id)
 
     async def test_a_seal_repeated_after_a_lost_reply_is_told_that_it_is_done(self, harness: Harness) -> None:
         token = await _claimed(harness, "one/1")
@@ -329,3 +350,13 @@ async def _stale_tokens(harness: Harness) -> list[tuple[Token, ClaimAnswer]]:
     tokens.append(msgspec.structs.replace(running, owner="two/1"))
     tokens.append(msgspec.structs.replace(running, fence=running.fence - 1))
     return [(token, await _look(harness, token)) for token in tokens]
+
+
+async def _granted(harness: Harness, message: Message, *, later: float = 0.0) -> Token:
+    """Claim for a message that was sent `later`, and let others claim again."""
+    ledger, sent_at = harness.state.ledger, message.sent_at + later
+    request = ClaimRequest(Scope.of(message), message.id, harness.stranger(), 30.0, digest(message), sent_at)
+    (answer,) = await ledger.claim([request])
+    assert isinstance(answer, Fresh), answer
+    assert await ledger.release([answer.token]) == [True]
+    return answer.token

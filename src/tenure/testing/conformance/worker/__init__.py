@@ -11,6 +11,8 @@
     timekeeping  clocks that are wrong, and machines that sleep
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
+    handing_on   hand-offs that cannot be sent: refused in the handler, or dead letters
+    effects      one effect for each send, and again for a new send
     suspects     who may have killed their workers run alone
     checking     bodies that are too large for the broker; `checking_crashes`: and their sender or worker dies
     crashpoints  killed before and after every single call
@@ -25,7 +27,9 @@ from tenure.testing.conformance.worker.checking_crashes import ClaimCheckCrashes
 from tenure.testing.conformance.worker.completing import Completing
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
+from tenure.testing.conformance.worker.effects import Effects
 from tenure.testing.conformance.worker.failing import Failing
+from tenure.testing.conformance.worker.handing_on import HandingOn
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keys import WorkerKeys
 from tenure.testing.conformance.worker.operating import Operating
@@ -43,6 +47,8 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Failing,
     Routing,
     Contexts,
+    HandingOn,
+    Effects,
     WorkerKeys,
     Holding,
     Stopping,

@@ -16,7 +16,7 @@ from tenure.broker import Broker
 from tenure.claim import Seal
 from tenure.claim_check import ClaimCheck, send
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, StoreReplaced
 from tenure.lease import Lease
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
@@ -88,6 +88,8 @@ class Outbox:
                 unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
                 continue
+            except StoreReplaced:
+                raise  # of no message's making: one at a time would fail as well
             except Exception as error:
                 mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
                 if not self._part(mine, error):

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job, deliver
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import View
 
@@ -18,10 +19,11 @@ from tenure.adapters.sqlite.transaction import View
 class Reader:
     """A thread with a connection that cannot write."""
 
-    def __init__(self, plug: Plug, path: str, timeline: Timeline) -> None:
+    def __init__(self, plug: Plug, path: str, timeline: Timeline, file: OpenedFile) -> None:
         """The connections of `plug` must be in autocommit mode and have `query_only` set."""
         self._plug = plug
         self._path = path
+        self._file = file
         self._timeline = timeline
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
@@ -65,6 +67,7 @@ class Reader:
 
     def _serve(self, job: Job) -> None:
         try:
+            self._file.check_sometimes()
             db = self._db
             db.execute("BEGIN")
             try:

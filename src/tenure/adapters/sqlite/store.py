@@ -20,6 +20,7 @@ from typing import TypeVar
 from tenure.adapters.sqlite import faults, looking, schema
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.reader import Reader
@@ -49,6 +50,7 @@ class Store:
         self._folder = Path(f"{options.path}-workers")
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
+        self._file = OpenedFile(options.path, clock)
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._users = 0
@@ -163,7 +165,9 @@ class Store:
         except OSError as error:
             raise faults.unwritable(path, str(error)) from error
         GATE.check(path)
-        write, read = Plug(self._connect_writer), Plug(self._connect_reader)
+        self._file = file = OpenedFile(path, self.clock)
+        write = Plug(self._connect_writer, may_close=file.may_close_writer)
+        read = Plug(self._connect_reader, may_close=file.may_close_reader)
         try:
             write.open(self.options.busy_seconds)
             read.open(self.options.busy_seconds)
@@ -176,8 +180,8 @@ class Store:
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
-        self._writer = Writer(write, self.options, self.timeline, self._wake)
-        self._reader = Reader(read, path, self.timeline)
+        self._writer = Writer(write, self.options, self.timeline, self._wake, file)
+        self._reader = Reader(read, path, self.timeline, file)
         self._users = 0
         self._pid = os.getpid()
 
@@ -207,6 +211,7 @@ class Store:
         )
 
     def _connect_writer(self) -> sqlite3.Connection:
+        self._file.prepare()
         # The writer itself decides how long to wait for a lock.
         db = self._connect(0.0)
         try:
@@ -220,12 +225,14 @@ class Store:
             db.execute("PRAGMA journal_size_limit = 67108864")
             schema.migrate(db, self.options.path)
             self.timeline.settle(db)
+            self._file.note()
         except BaseException:
             db.close()
             raise
         return db
 
     def _connect_reader(self) -> sqlite3.Connection:
+        self._file.prepare()
         db = self._connect(self.options.busy_seconds)
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA temp_store = MEMORY")

@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
@@ -47,10 +48,12 @@ class Writer:
         options: Options,
         timeline: Timeline,
         wake: Wake,
+        file: OpenedFile,
     ) -> None:
         """The connections of `plug` must be in autocommit mode and give up at once when the file is locked."""
         self._plug = plug
         self._path = options.path
+        self._file = file
         self._busy_seconds = options.busy_seconds
         #: How a commit of what must not get lost waits for the disk.
         self._full = options.synchronous
@@ -129,6 +132,7 @@ class Writer:
     def _carry_out(self, jobs: list[Job]) -> set[str]:
         """Give every job its value or its error. What they stirred up."""
         try:
+            self._file.check_sometimes()
             wanted = [job for job in jobs if not job.is_unwanted]
             unsure = self._peek(wanted)
             if unsure and (locked := self._begin(unsure, jobs)):
@@ -223,12 +227,18 @@ class Writer:
             self._undo()
             self._stalls.end(now, self._timeline.now())
             return set()
+        must_last = not all(job.is_light for job in jobs)
+        if must_last:
+            self._file.check()
         try:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self._fail(jobs, error, at_commit=True)
             return set()
         self._stalls.end(now, self._timeline.now())
+        if must_last:
+            # After the commit and before the answers: what is answered is in the file that the path names.
+            self._file.check(committed=True)
         return transaction.stirred
 
     def _run_single(self, job: Job, transaction: Transaction) -> bool:

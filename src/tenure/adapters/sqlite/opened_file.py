@@ -1,0 +1,135 @@
+"""The files that a store has open, compared with what its path names now.
+
+A process keeps using the file that it opened, also after somebody deleted it or put a backup in its place. What it
+writes then is in no file that anybody else can open. So the device and the inode of the database, of its `-wal` and of
+its `-shm` are noted when they are opened and compared: once a second, and after each commit that must last, before its
+callers are answered. A difference is an error for good (`StoreReplaced`): the process must be started again.
+
+Two more things follow from a replaced database. The connections are never closed: SQLite would tidy up by name, and
+remove the `-wal` of the new file. And the old `-wal` is moved aside: SQLite would apply it to the new file.
+
+Not noticed: a file that is overwritten in place (`cp` over it) while it is open, as its inode stays the same.
+
+Used by `store.py`, `writer.py`, `reader.py` and `checkpoint.py`.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+from tenure.adapters.sqlite import faults
+from tenure.clock import Clock
+
+logger = logging.getLogger("tenure.sqlite")
+
+#: A file is looked at again after so long, if no commit has looked at it before.
+CHECK_SECONDS = 1.0
+
+#: Device and inode.
+_Identity = tuple[int, int]
+
+
+class OpenedFile:
+    """The database at one path, from the first connection to the last."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        """Nothing is opened yet."""
+        self.path = path
+        self._clock = clock
+        self._database: _Identity | None = None
+        self._beside: dict[str, _Identity] = {}
+        self._next_check = 0.0
+        #: What was found wrong, once something was.
+        self._trouble = ""
+
+    def prepare(self) -> None:
+        """Note which file is about to be opened. Call before each connection.
+
+        Raises `StoreReplaced` where an earlier connection had another file open.
+        """
+        if self._database is None:
+            self._database = _identity(self.path)
+        else:
+            self.check()
+
+    def note(self) -> None:
+        """Note what was opened. Call when the writer's connection has read something: then `-wal` and `-shm` are there.
+
+        Raises `StoreReplaced` where the file was replaced since `prepare`.
+        """
+        if self._database is None:  # it was created in between
+            self._database = _identity(self.path)
+        found = {name: _identity(name) for name in (f"{self.path}-wal", f"{self.path}-shm")}
+        self._beside = {name: identity for name, identity in found.items() if identity is not None}
+        self.check()
+
+    def check_sometimes(self) -> None:
+        """The same as `check`, once a second."""
+        if self._trouble or self._clock.monotonic() >= self._next_check:
+            self.check()
+
+    def check(self, *, committed: bool = False) -> None:
+        """Raise `StoreReplaced` if the path names another file than the one that is open, or none."""
+        self._next_check = self._clock.monotonic() + CHECK_SECONDS
+        if not self._trouble:
+            self._trouble = self._look()
+            if self._trouble:
+                self._set_aside()
+        if self._trouble:
+            raise faults.replaced(self.path, self._trouble, committed=committed)
+
+    def may_close_reader(self) -> bool:
+        """Whether the reader's connection may be closed. Closing tidies up by name, perhaps what is another file's."""
+        return self._is_ours(self.path, self._database) and all(
+            self._is_ours(name, identity, or_missing=True) for name, identity in self._beside.items()
+        )
+
+    def may_close_writer(self) -> bool:
+        """Whether the writer's connection may be closed; with it the `-wal` and the `-shm` go, or may go.
+
+        Where they are missing, closing saves what is in them: SQLite copies the last commits to the database.
+        """
+        may = self.may_close_reader()
+        self._beside = {}
+        return may
+
+    @staticmethod
+    def _is_ours(name: str, identity: _Identity | None, *, or_missing: bool = False) -> bool:
+        there = _identity(name)
+        return there == identity or (or_missing and there is None)
+
+    def _look(self) -> str:
+        """What is wrong; empty: nothing."""
+        if self._database is None:
+            return ""
+        there = _identity(self.path)
+        if there != self._database:
+            return "was deleted" if there is None else "was replaced by another file"
+        for name, identity in self._beside.items():
+            if _identity(name) != identity:
+                return f"lost its file {Path(name).name}, which was deleted or replaced"
+        return ""
+
+    def _set_aside(self) -> None:
+        """Move the old `-wal` away from the new database; the old `-shm` holds nothing but an index of it."""
+        if self._database is None or _identity(self.path) == self._database:
+            return
+        wal, shm = f"{self.path}-wal", f"{self.path}-shm"
+        try:
+            if shm in self._beside and _identity(shm) == self._beside[shm]:
+                Path(shm).unlink(missing_ok=True)
+            if wal in self._beside and _identity(wal) == self._beside[wal]:
+                aside = f"{wal}.of-{self._database[1]}"
+                Path(wal).rename(aside)
+                logger.warning("%s holds the latest commits of the database that was replaced; it is now %s", wal, aside)
+        except OSError as error:
+            logger.warning("%s could not be moved aside (%s); remove it before the next start", wal, error)
+
+
+def _identity(path: str) -> _Identity | None:
+    """Device and inode of what is there now. None: there is nothing."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - on the path of every commit
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tenure.broker import Broker, Swept
 from tenure.clock import Clock
-from tenure.errors import BrokerError, BrokerUnavailable
+from tenure.errors import BrokerError, BrokerUnavailable, StoreReplaced
 from tenure.owner import DeadOwner, Owner
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.sideloop import cancel
@@ -77,8 +77,11 @@ class Cemetery:
         if self._burials:
             await asyncio.wait(self._burials, timeout=_LAST_SECONDS)
         await cancel([*self._burials])
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         if self._place is not None:
-            broker, state = self._place
+            (broker, state), self._place = self._place, None
             await state.close()
             await broker.close()
 
@@ -91,7 +94,11 @@ class Cemetery:
     async def _bury(self, owner: str, proof: str) -> None:
         async def retire() -> tuple[Swept, State]:
             broker, state = await self.opened()
-            return await broker.retire(owner, crashed=True), state
+            try:
+                return await broker.retire(owner, crashed=True), state
+            except StoreReplaced:
+                await self._let_go()  # the children that come next open what is there now, and so must we
+                raise
 
         swept, state = await self.until_it_works(retire, f"{proof}; returning it")
         count = len(swept.returned)

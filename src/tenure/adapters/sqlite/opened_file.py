@@ -13,6 +13,7 @@ Not noticed: a file that is overwritten in place (`cp` over it) while it is open
 Used by `store.py`, `writer.py`, `reader.py` and `checkpoint.py`.
 """
 
+import contextlib
 import logging
 import os
 from pathlib import Path
@@ -35,10 +36,13 @@ class OpenedFile:
     def __init__(self, path: str, clock: Clock) -> None:
         """Nothing is opened yet."""
         self.path = path
+        self._wal, self._shm = f"{path}-wal", f"{path}-shm"
         self._clock = clock
         self._database: _Identity | None = None
         self._beside: dict[str, _Identity] = {}
         self._next_check = 0.0
+        #: How large the `-wal` was when it was last looked at.
+        self.wal_bytes = 0
         #: What was found wrong, once something was.
         self._trouble = ""
 
@@ -47,10 +51,11 @@ class OpenedFile:
 
         Raises `StoreReplaced` where an earlier connection had another file open.
         """
-        if self._database is None:
-            self._database = _identity(self.path)
-        else:
+        if self._database is not None:
             self.check()
+            return
+        with contextlib.suppress(OSError):  # SQLite meets it too, and says so
+            self._database = _identity(self.path)
 
     def note(self) -> None:
         """Note what was opened. Call when the writer's connection has read something: then `-wal` and `-shm` are there.
@@ -59,7 +64,7 @@ class OpenedFile:
         """
         if self._database is None:  # it was created in between
             self._database = _identity(self.path)
-        found = {name: _identity(name) for name in (f"{self.path}-wal", f"{self.path}-shm")}
+        found = {name: _identity(name) for name in (self._wal, self._shm)}
         self._beside = {name: identity for name, identity in found.items() if identity is not None}
         self.check()
 
@@ -71,7 +76,7 @@ class OpenedFile:
     def check(self, *, committed: bool = False) -> None:
         """Raise `StoreReplaced` if the path names another file than the one that is open, or none."""
         self._next_check = self._clock.monotonic() + CHECK_SECONDS
-        if not self._trouble:
+        if not self._trouble and self._database is not None:
             self._trouble = self._look()
             if self._trouble:
                 self._set_aside()
@@ -95,27 +100,36 @@ class OpenedFile:
 
     @staticmethod
     def _is_ours(name: str, identity: _Identity | None, *, or_missing: bool = False) -> bool:
-        there = _identity(name)
+        try:
+            there = _identity(name)
+        except OSError:
+            return False  # not to know is no reason to tidy up
         return there == identity or (or_missing and there is None)
 
     def _look(self) -> str:
-        """What is wrong; empty: nothing."""
-        if self._database is None:
-            return ""
-        there = _identity(self.path)
-        if there != self._database:
-            return "was deleted" if there is None else "was replaced by another file"
-        for name, identity in self._beside.items():
-            if _identity(name) != identity:
-                return f"lost its file {Path(name).name}, which was deleted or replaced"
+        """What is wrong; empty: nothing, or it cannot be known for now."""
+        try:
+            there = _identity(self.path)
+            if there != self._database:
+                return "was deleted" if there is None else "was replaced by another file"
+            for name, identity in self._beside.items():
+                status = os.stat(name)  # noqa: PTH116 - on the path of every commit
+                if (status.st_dev, status.st_ino) != identity:
+                    return f"lost its file {Path(name).name}, which was replaced"
+                if name == self._wal:
+                    self.wal_bytes = status.st_size
+        except FileNotFoundError as error:
+            return f"lost its file {Path(error.filename).name}, which was deleted"
+        except OSError as error:
+            logger.debug("it cannot be known whether %s is still the same file: %s", self.path, error)
         return ""
 
     def _set_aside(self) -> None:
         """Move the old `-wal` away from the new database; the old `-shm` holds nothing but an index of it."""
-        if self._database is None or _identity(self.path) == self._database:
-            return
-        wal, shm = f"{self.path}-wal", f"{self.path}-shm"
+        wal, shm = self._wal, self._shm
         try:
+            if self._database is None or _identity(self.path) == self._database:
+                return
             if shm in self._beside and _identity(shm) == self._beside[shm]:
                 Path(shm).unlink(missing_ok=True)
             if wal in self._beside and _identity(wal) == self._beside[wal]:

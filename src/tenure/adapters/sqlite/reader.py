@@ -6,6 +6,7 @@ each job, it sees every write whose call has returned. Gets jobs from `store.py`
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 
 from tenure.adapters.sqlite import faults
@@ -19,11 +20,12 @@ from tenure.adapters.sqlite.transaction import View
 class Reader:
     """A thread with a connection that cannot write."""
 
-    def __init__(self, plug: Plug, path: str, timeline: Timeline, file: OpenedFile) -> None:
-        """The connections of `plug` must be in autocommit mode and have `query_only` set."""
+    def __init__(self, plug: Plug, path: str, timeline: Timeline, file: OpenedFile, after: Callable[[], None]) -> None:
+        """The connections of `plug` must be in autocommit mode and have `query_only` set. `after` follows each job."""
         self._plug = plug
         self._path = path
         self._file = file
+        self._after = after
         self._timeline = timeline
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
@@ -62,6 +64,7 @@ class Reader:
                 with GATE:
                     self._serve(job)
             deliver((job,))
+            self._after()
             with self._lock:
                 self._outstanding -= 1
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.adapters.sqlite import faults, looking, schema
+from tenure.adapters.sqlite import checkpoint, faults, looking, schema
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
 from tenure.adapters.sqlite.opened_file import OpenedFile
@@ -106,6 +106,11 @@ class Store:
             with contextlib.suppress(BrokerUnavailable):
                 writer.put(Job(act))
 
+    def note_sweep(self, interval_seconds: float) -> None:
+        """This process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""
+        if self._writer is not None:
+            self._writer.checkpointer.note_sweep(interval_seconds)
+
     async def wait(self, queues: Sequence[str], limit: float) -> None:
         """Return when something may have become leasable in `queues`, or after `limit` seconds."""
         deadline = self.clock.monotonic() + limit
@@ -181,7 +186,7 @@ class Store:
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
         self._writer = Writer(write, self.options, self.timeline, self._wake, file)
-        self._reader = Reader(read, path, self.timeline, file)
+        self._reader = Reader(read, path, self.timeline, file, self._writer.look_after_wal)
         self._users = 0
         self._pid = os.getpid()
 
@@ -221,8 +226,9 @@ class Store:
             db.execute(f"PRAGMA synchronous = {self.options.synchronous}")
             db.execute("PRAGMA temp_store = MEMORY")
             db.execute("PRAGMA cache_size = -8000")
-            db.execute("PRAGMA wal_autocheckpoint = 2000")
-            db.execute("PRAGMA journal_size_limit = 67108864")
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            # When it is begun anew it is cut to this, so that its size tells how much of it is not copied yet.
+            db.execute(f"PRAGMA journal_size_limit = {checkpoint.SWEEPER_BYTES}")
             schema.migrate(db, self.options.path)
             self.timeline.settle(db)
             self._file.note()

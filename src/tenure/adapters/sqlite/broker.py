@@ -187,11 +187,11 @@ class SqliteBroker:
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""
-        return await self._store.read(lambda view: looking.browse(view, queue, state, limit, after))
+        return await self._store.look(lambda view: looking.browse(view, queue, state, limit, after))
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""
-        return await self._store.read(lambda view: looking.depth(view, queues))
+        return await self._store.look(lambda view: looking.depth(view, queues))
 
     def _prune(self, tx: Transaction, in_vain: int = 0) -> None:
         """One piece, and the next one if that is worth it: a sweep does not look through all that must stay."""

@@ -42,11 +42,11 @@ class SqliteJournal:
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`, oldest first."""
-        return await self._store.read(lambda view: _read(view, after, limit))
+        return await self._store.look(lambda view: _read(view, after, limit))
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
         """Events of one message, oldest first."""
-        return await self._store.read(lambda view: _about(view, message_id, since, limit))
+        return await self._store.look(lambda view: _about(view, message_id, since, limit))
 
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""

@@ -53,6 +53,7 @@ class Store:
         self._file = OpenedFile(options.path, clock)
         self._writer: Writer | None = None
         self._reader: Reader | None = None
+        self._looker: Reader | None = None
         self._users = 0
         self._pid = 0
         self._opening = threading.Lock()
@@ -70,8 +71,7 @@ class Store:
 
     def busy(self) -> bool:
         """Whether any call is queued or running, or its answer is not yet handed over."""
-        writer, reader = self._writer, self._reader
-        return (writer is not None and writer.busy()) or (reader is not None and reader.busy())
+        return any(part is not None and part.busy() for part in (self._writer, self._reader, self._looker))
 
     async def write(
         self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None, *, is_light: bool = False
@@ -90,8 +90,14 @@ class Store:
         return await future
 
     async def read(self, act: Callable[[View], T]) -> T:
-        """Run `act` on a snapshot that holds every write which has returned."""
-        reader = self._reader
+        """Run `act` on a snapshot that holds every write which has returned. It must look at few rows."""
+        return await self._read(self._reader, act)
+
+    async def look(self, act: Callable[[View], T]) -> T:
+        """The same, for an act that may look at many rows: those who `wait` or `read` do not wait for it."""
+        return await self._read(self._looker, act)
+
+    async def _read(self, reader: Reader | None, act: Callable[[View], T]) -> T:
         if reader is None or self._pid != os.getpid():
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
@@ -149,7 +155,7 @@ class Store:
         """In a forked child: what is the parent's is let go of, and must be opened again. Called by the gate."""
         # Whoever held the lock is not here to let it go.
         self._opening = threading.Lock()
-        self._writer = self._reader = None
+        self._writer = self._reader = self._looker = None
         self._users = 0
         self._wake.abandon()
 
@@ -173,6 +179,7 @@ class Store:
         self._file = file = OpenedFile(path, self.clock)
         write = Plug(self._connect_writer, may_close=file.may_close_writer)
         read = Plug(self._connect_reader, may_close=file.may_close_reader)
+        look = Plug(self._connect_reader, may_close=file.may_close_reader)  # connects when it is first used
         try:
             write.open(self.options.busy_seconds)
             read.open(self.options.busy_seconds)
@@ -187,6 +194,7 @@ class Store:
         self._wake = Wake(self._folder)
         self._writer = Writer(write, self.options, self.timeline, self._wake, file)
         self._reader = Reader(read, path, self.timeline, file, self._writer.look_after_wal)
+        self._looker = Reader(look, path, self.timeline, file, self._writer.look_after_wal)
         self._users = 0
         self._pid = os.getpid()
 
@@ -195,13 +203,11 @@ class Store:
             if self._users != 1:
                 self._users = max(0, self._users - 1)
                 return
-            writer, reader = self._writer, self._reader
-            # The reader first, so that the writer's connection is the last one and tidies the file up.
-            if reader is not None:
-                reader.close()
-            if writer is not None:
-                writer.close()
-            self._writer = self._reader = None
+            # The readers first, so that the writer's connection is the last one and tidies the file up.
+            for part in (self._looker, self._reader, self._writer):
+                if part is not None:
+                    part.close()
+            self._writer = self._reader = self._looker = None
             self._wake.close()
             self.presence.close()
             self._users = 0

@@ -12,6 +12,7 @@ from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
+from tenure.sample import Sample
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
@@ -20,6 +21,11 @@ from .place import QUEUE, Place
 
 DAY = 86_400.0
 BOOM = Reason("error", "it broke")
+
+
+def _pass(place: Place, seconds: float) -> None:
+    assert isinstance(place.clock, VirtualClock)
+    place.clock.now += seconds
 
 
 def events(place: Place, count: int, **fields: Any) -> list[Event]:
@@ -242,3 +248,34 @@ async def test_depth_counts_exactly(place: Place, count: int) -> None:
     depths = {depth.queue: depth for depth in await place.broker.depth()}
     assert (depths[QUEUE].ready, depths[QUEUE].delayed, depths[QUEUE].leased) == (count - 1, 3, 1)
     assert depths["other"].ready == 1
+
+
+async def test_others_write_while_the_journal_is_pruned(place: Place) -> None:
+    """A week of events in one transaction would keep everybody's write lock for seconds."""
+    journal = place.state.journal
+    big = "x" * 10_000
+    for _ in range(300):
+        await journal.append([Event(EventKind.COMPLETED, place.clock.wall(), data={"text": big})])
+    await journal.sample([Sample("q", "t", 1.0, place.clock.wall()) for _ in range(50)])
+    _pass(place, 100.0)
+    await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
+    statements: list[str] = []
+    place.store._writer._db.set_trace_callback(statements.append)
+    pruning = asyncio.ensure_future(journal.prune(50.0))
+    while not any("DELETE FROM journal" in statement for statement in statements):
+        await asyncio.sleep(0)
+    await place.send("meanwhile")
+    assert not pruning.done()
+    assert await pruning == 300
+    assert statements.count("COMMIT") >= 4
+    assert await journal.samples("q", "t") == []
+    assert [one.seq for one in await journal.read()] == [301]
+
+
+async def test_an_emptied_page_goes_with_the_next_ones(place: Place) -> None:
+    journal = place.state.journal
+    for _ in range(3):
+        await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
+        _pass(place, 100.0)
+        assert await journal.prune(50.0) == 1
+    assert place.sql("SELECT last_seq, count FROM journal") == [(3, 0)]

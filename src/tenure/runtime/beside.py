@@ -98,7 +98,7 @@ class Beside:
             on_cancelled=self.heartbeat.check_now,
             every=options.liveness_seconds,
         )  # fmt: skip
-        self._pruner = Pruner(twin_state.journal, options.journal_keep_seconds)
+        self._pruner = Pruner(twin_state.journal, twin_state.board, options.journal_keep_seconds)
         self._watchdog = Watchdog(self._loop, clock, lambda s, stack: self._tell(listener.on_blocked, s, stack))
         self._own_thread = options.own_thread
         self._liveness_seconds = options.liveness_seconds

@@ -1,4 +1,4 @@
-"""A SQLite file that is deleted, replaced or restored under real processes: nobody goes on as if nothing had happened."""
+"""A SQLite file that is deleted, replaced or restored under real processes: nobody goes on as if nothing were."""
 
 import contextlib
 import os

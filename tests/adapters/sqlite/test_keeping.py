@@ -1,6 +1,7 @@
 """What is kept, and for how long: the journal's pages, and what is long finished."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -260,10 +261,17 @@ async def test_others_write_while_the_journal_is_pruned(place: Place) -> None:
     _pass(place, 100.0)
     await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
     statements: list[str] = []
-    place.store._writer._db.set_trace_callback(statements.append)
+    begun = threading.Event()
+
+    def on_statement(statement: str) -> None:
+        statements.append(statement)
+        if "DELETE FROM journal" in statement:
+            begun.set()
+
+    place.store._writer._db.set_trace_callback(on_statement)
     pruning = asyncio.ensure_future(journal.prune(50.0))
-    while not any("DELETE FROM journal" in statement for statement in statements):
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert await asyncio.to_thread(begun.wait, 30)
     await place.send("meanwhile")
     assert not pruning.done()
     assert await pruning == 300

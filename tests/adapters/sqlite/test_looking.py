@@ -44,8 +44,7 @@ async def test_looking_at_everything_keeps_nobody_from_waiting(place: Place, mon
     monkeypatch.setattr(looking, "depth", slow)
     counting = asyncio.ensure_future(place.broker.depth())
     try:
-        while not begun.is_set():
-            await asyncio.sleep(0)
+        assert await asyncio.to_thread(begun.wait, 30)
         await place.broker.wait([QUEUE], 0.0)
         assert (await place.state.board.read()).paused == ()
         assert not counting.done()

@@ -97,7 +97,7 @@ class Pages(Generic[T]):
         (row,) = await self._desk.table.get([Place(part, _sort(place))])
         return row is not None and row.text == text
 
-    async def _append(  # noqa: PLR0913 - what is written, and how
+    async def _append(
         self, part: str, count: int, text: str, places: list[int], forget_at: float | None, base: int
     ) -> None:
         for tried in range(_TRIES):

@@ -49,7 +49,7 @@ class Checkpointer:
         self._copied_bytes = 0
 
     def note_sweep(self, interval_seconds: float) -> None:
-        """This process sweeps, and will again after `interval_seconds`."""
+        """Note that this process sweeps, and will again after `interval_seconds`."""
         self._sweeps_until = self._timeline.clock.monotonic() + 2 * interval_seconds
 
     def is_due(self) -> bool:

@@ -153,9 +153,7 @@ class Heir(Protocol):
 class Plug:
     """A connection that is closed for the moment of a fork, and made again at its next use."""
 
-    def __init__(
-        self, connect: Callable[[], sqlite3.Connection], may_close: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], may_close: Callable[[], bool] = lambda: True) -> None:
         """`connect` must not wait for locks of others. Where `may_close` says no, the connection is left open."""
         self._connect = connect
         self._may_close = may_close

@@ -135,7 +135,9 @@ class OpenedFile:
             if wal in self._beside and _identity(wal) == self._beside[wal]:
                 aside = f"{wal}.of-{self._database[1]}"
                 Path(wal).rename(aside)
-                logger.warning("%s holds the latest commits of the database that was replaced; it is now %s", wal, aside)
+                logger.warning(
+                    "%s holds the latest commits of the database that was replaced; it is now %s", wal, aside
+                )
         except OSError as error:
             logger.warning("%s could not be moved aside (%s); remove it before the next start", wal, error)
 

@@ -113,7 +113,7 @@ class Store:
                 writer.put(Job(act))
 
     def note_sweep(self, interval_seconds: float) -> None:
-        """This process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""
+        """Note that this process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""
         if self._writer is not None:
             self._writer.checkpointer.note_sweep(interval_seconds)
 

@@ -261,20 +261,25 @@ async def test_others_write_while_the_journal_is_pruned(place: Place) -> None:
     _pass(place, 100.0)
     await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
     statements: list[str] = []
-    begun = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
 
     def on_statement(statement: str) -> None:
         statements.append(statement)
-        if "DELETE FROM journal" in statement:
+        if "DELETE FROM journal" in statement and not begun.is_set():
             begun.set()
+            assert go_on.wait(30)
 
     place.store._writer._db.set_trace_callback(on_statement)
     pruning = asyncio.ensure_future(journal.prune(50.0))
     await asyncio.sleep(0)
     assert await asyncio.to_thread(begun.wait, 30)
-    await place.send("meanwhile")
-    assert not pruning.done()
+    sending = asyncio.ensure_future(place.send("meanwhile"))
+    await asyncio.sleep(0)
+    go_on.set()
+    await sending
     assert await pruning == 300
+    sent = next(place for place, statement in enumerate(statements) if "INSERT INTO message" in statement)
+    assert any("DELETE FROM journal" in statement for statement in statements[sent:]), "it came in between"
     assert statements.count("COMMIT") >= 4
     assert await journal.samples("q", "t") == []
     assert [one.seq for one in await journal.read()] == [301]

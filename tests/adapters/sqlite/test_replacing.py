@@ -17,7 +17,7 @@ from tenure.message import MessageState
 from tenure.settlement import GiveBack
 from tenure.testing.virtual import VirtualClock
 
-from .place import QUEUE, Place
+from .place import QUEUE, Place, ended, line_of, start
 
 
 def _delete(path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_a_file_that_goes_during_the_commit_is_noticed_before_the_answer(
             harm(place.path)
 
     db.set_trace_callback(on_statement)
-    with pytest.raises(StoreReplaced, match="nothing of it is in a file at this path"):
+    with pytest.raises(StoreReplaced, match="went to files that this path does not name any more"):
         await place.send("during")
 
 
@@ -86,7 +86,7 @@ async def test_a_file_that_was_moved_away_gets_nothing_more(place: Place) -> Non
     await place.send("before")
     moved = place.path.rename(place.path.with_name("moved.db"))
     place.store._writer._db.set_trace_callback(statements.append)
-    with pytest.raises(StoreReplaced):
+    with pytest.raises(StoreReplaced, match="nothing was written"):
         await place.send("after")
     assert "COMMIT" not in statements
     assert moved.exists()
@@ -129,8 +129,42 @@ async def test_a_file_that_is_not_harmed_is_used_on(place: Place) -> None:
     assert len(await place.lease(10)) == 5
 
 
+LOOKER = """
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT id FROM message ORDER BY id").fetchall()
+print([id for (id,) in rows], flush=True)
+"""
+SENDER = """
+import asyncio, sys, msgspec
+from tenure.adapters.sqlite import connect
+from tenure.message import Message, Outgoing
+async def main():
+    broker, _ = connect(sys.argv[1])
+    await broker.open()
+    await broker.send([Outgoing(Message(id=sys.argv[2], queue="mail", task="deliver", body=msgspec.Raw(b"{}")))])
+    await broker.close()
+    print("sent", flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.real_time
+async def test_closing_leaves_the_new_wal_of_another_process_alone(tmp_path: Path) -> None:
+    """SQLite removes the `-wal` by its name when the last connection closes, whichever it is."""
+    async with Place(tmp_path / "q.db") as place:
+        await place.send("old")
+        place.store._writer._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _lose_wal(place.path)
+        _lose_shm(place.path)
+        with ended(start(SENDER, place.path, "new")) as other:
+            assert await asyncio.to_thread(line_of, other) == "sent"
+            await asyncio.to_thread(other.wait)
+        assert _has_wal(place.path)
+    with ended(start(LOOKER, place.path)) as other:
+        assert await asyncio.to_thread(line_of, other) == "['new', 'old']"
+
+
 async def test_closing_leaves_the_files_of_the_new_database_alone(tmp_path: Path) -> None:
-    """SQLite removes the `-wal` by its name when the last connection closes, whichever database it belongs to."""
     old = Place(tmp_path / "q.db")
     async with old:
         await old.send("old")

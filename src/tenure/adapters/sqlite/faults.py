@@ -100,7 +100,7 @@ def missing(path: str) -> StoreMissing:
 def replaced(path: str, what: str, *, committed: bool) -> StoreReplaced:
     """The path does not name the file any more that this process has open. `what`: how that looks."""
     became = (
-        "what this call wrote went to the file that was there before, and nothing of it is in a file at this path"
+        "what this call wrote went to files that this path does not name any more"
         if committed
         else "nothing was written"
     )

@@ -5,8 +5,8 @@ writes then is in no file that anybody else can open. So the device and the inod
 its `-shm` are noted when they are opened and compared: once a second, and after each commit that must last, before its
 callers are answered. A difference is an error for good (`StoreReplaced`): the process must be started again.
 
-Two more things follow from a replaced database. The connections are never closed: SQLite would tidy up by name, and
-remove the `-wal` of the new file. And the old `-wal` is moved aside: SQLite would apply it to the new file.
+Two more things follow. The old `-wal` of a replaced database is moved aside: SQLite would apply it to the new one. And
+connections are not closed where another process has made a new `-wal`: SQLite would remove that one, by its name.
 
 Not noticed: a file that is overwritten in place (`cp` over it) while it is open, as its inode stays the same.
 
@@ -74,7 +74,7 @@ class OpenedFile:
             self.check()
 
     def check(self, *, committed: bool = False) -> None:
-        """Raise `StoreReplaced` if the path names another file than the one that is open, or none."""
+        """Raise `StoreReplaced` if the path names other files than those that are open, or none."""
         self._next_check = self._clock.monotonic() + CHECK_SECONDS
         if not self._trouble and self._database is not None:
             self._trouble = self._look()

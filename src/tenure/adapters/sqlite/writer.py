@@ -249,7 +249,7 @@ class Writer:
             return set()
         must_last = not all(job.is_light for job in jobs)
         if must_last:
-            self._file.check()
+            self._file.check()  # a file that was moved away stays as it is
         try:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:

@@ -57,12 +57,13 @@ harmed = pytest.mark.parametrize("harm", HARM)
 async def test_a_send_into_a_file_that_is_gone_fails(place: Place, harm: Callable[[Path], None]) -> None:
     await place.send("before")
     harm(place.path)
+    _pass(place, 0.1)
     with pytest.raises(StoreReplaced, match="nothing was written") as caught:
         await place.send("after")
     assert caught.value.code == "store_replaced"
 
 
-@harmed
+@pytest.mark.parametrize("harm", [_delete, _replace, _lose_wal])
 async def test_a_file_that_goes_during_the_commit_is_noticed_before_the_answer(
     place: Place, harm: Callable[[Path], None]
 ) -> None:
@@ -85,6 +86,7 @@ async def test_a_file_that_was_moved_away_gets_nothing_more(place: Place) -> Non
     statements: list[str] = []
     await place.send("before")
     moved = place.path.rename(place.path.with_name("moved.db"))
+    _pass(place, 0.1)
     place.store._writer._db.set_trace_callback(statements.append)
     with pytest.raises(StoreReplaced, match="nothing was written"):
         await place.send("after")
@@ -96,6 +98,7 @@ async def test_a_file_that_was_moved_away_gets_nothing_more(place: Place) -> Non
 async def test_every_call_fails_from_then_on(place: Place, harm: Callable[[Path], None]) -> None:
     await place.send("before")
     harm(place.path)
+    _pass(place, 0.1)
     with pytest.raises(StoreReplaced):
         await place.send("after")
     for call in (place.lease(), place.broker.depth(), place.state.records.get("before"), place.broker.wait([QUEUE], 0)):
@@ -223,6 +226,7 @@ async def test_a_wal_that_was_deleted_is_saved_by_closing(tmp_path: Path) -> Non
     async with Place(tmp_path / "q.db") as place:
         await place.send("before")
         _lose_wal(place.path)
+        _pass(place, 0.1)
         with pytest.raises(StoreReplaced):
             await place.send("after")
     async with Place(place.path) as later:

@@ -16,6 +16,7 @@ Used by `store.py`, `writer.py`, `reader.py` and `checkpoint.py`.
 import contextlib
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from tenure.adapters.sqlite import faults
@@ -25,6 +26,8 @@ logger = logging.getLogger("tenure.sqlite")
 
 #: A file is looked at again after so long, if no commit has looked at it before.
 CHECK_SECONDS = 1.0
+#: A commit so soon after another one is not looked at beforehand: each look is a system call.
+_MOMENT_SECONDS = 0.05
 
 #: Device and inode.
 _Identity = tuple[int, int]
@@ -40,7 +43,8 @@ class OpenedFile:
         self._clock = clock
         self._database: _Identity | None = None
         self._beside: dict[str, _Identity] = {}
-        self._next_check = 0.0
+        #: When all was looked at, and when a commit last was.
+        self._checked = self._committed = float("-inf")
         #: How large the `-wal` was when it was last looked at.
         self.wal_bytes = 0
         #: What was found wrong, once something was.
@@ -70,16 +74,28 @@ class OpenedFile:
 
     def check_sometimes(self) -> None:
         """The same as `check`, once a second."""
-        if self._trouble or self._clock.monotonic() >= self._next_check:
+        if self._trouble or self._clock.monotonic() - self._checked >= CHECK_SECONDS:
             self.check()
 
-    def check(self, *, committed: bool = False) -> None:
+    def check_before_commit(self) -> None:
+        """The same as `check`, unless that was a moment ago: so that little is written to a file that is gone."""
+        if self._trouble or self._clock.monotonic() - self._committed >= _MOMENT_SECONDS:
+            self.check()
+
+    def check_commit(self) -> None:
+        """Raise `StoreReplaced` if what was just committed is not in the files that the path names."""
+        self._committed = self._clock.monotonic()
+        self._raise(self._look((self._wal,)), committed=True)
+
+    def check(self) -> None:
         """Raise `StoreReplaced` if the path names other files than those that are open, or none."""
-        self._next_check = self._clock.monotonic() + CHECK_SECONDS
-        if not self._trouble and self._database is not None:
-            self._trouble = self._look()
-            if self._trouble:
-                self._set_aside()
+        self._checked = self._clock.monotonic()
+        self._raise(self._look((self._wal, self._shm)))
+
+    def _raise(self, trouble: str, *, committed: bool = False) -> None:
+        if trouble and not self._trouble:
+            self._trouble = trouble
+            self._set_aside()
         if self._trouble:
             raise faults.replaced(self.path, self._trouble, committed=committed)
 
@@ -106,13 +122,18 @@ class OpenedFile:
             return False  # not to know is no reason to tidy up
         return there == identity or (or_missing and there is None)
 
-    def _look(self) -> str:
+    def _look(self, beside: Sequence[str]) -> str:
         """What is wrong; empty: nothing, or it cannot be known for now."""
+        if self._database is None:
+            return ""
         try:
             there = _identity(self.path)
             if there != self._database:
                 return "was deleted" if there is None else "was replaced by another file"
-            for name, identity in self._beside.items():
+            for name in beside:
+                identity = self._beside.get(name)
+                if identity is None:
+                    continue
                 status = os.stat(name)  # noqa: PTH116 - on the path of every commit
                 if (status.st_dev, status.st_ino) != identity:
                     return f"lost its file {Path(name).name}, which was replaced"

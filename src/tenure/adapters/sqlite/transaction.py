@@ -9,8 +9,7 @@ _FENCE_SHIFT = 6
 NO_FENCE = 1 << 31
 
 _LOAN = """
-INSERT INTO loan (fence, owner, request, seconds)
-SELECT max(?, (SELECT max(fence) FROM loan) + 1), ?, ?, ?
+INSERT INTO loan (fence, owner, request, seconds) VALUES (max(?, (SELECT max(fence) FROM loan) + 1), ?, ?, ?)
 """
 
 

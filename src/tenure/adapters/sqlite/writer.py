@@ -249,7 +249,7 @@ class Writer:
             return set()
         must_last = not all(job.is_light for job in jobs)
         if must_last:
-            self._file.check()  # a file that was moved away stays as it is
+            self._file.check_before_commit()
         try:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -258,7 +258,7 @@ class Writer:
         self._stalls.end(now, self._timeline.now())
         if must_last:
             # After the commit and before the answers: what is answered is in the file that the path names.
-            self._file.check(committed=True)
+            self._file.check_commit()
         return transaction.stirred
 
     def _run_single(self, job: Job, transaction: Transaction) -> bool:

@@ -28,6 +28,7 @@
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
     │   ├── StoreForeign         store_foreign
+    │   ├── StoreReplaced        store_replaced
     │   ├── SchemaTooNew         schema_too_new
     │   └── OwnerRetired         owner_retired
     ├── NoResult
@@ -213,6 +214,12 @@ class StoreForeign(BrokerError):
     """The file belongs to another program; it was left as it is."""
 
     code = "store_foreign"
+
+
+class StoreReplaced(BrokerError):
+    """The store's file was deleted or replaced while it was open; this process cannot use it any more."""
+
+    code = "store_replaced"
 
 
 class SchemaTooNew(BrokerError):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from tenure.adapters.memory import connect
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.runtime.pruning import PRUNE_SECONDS, Pruner
@@ -42,7 +43,23 @@ class FakeJournal:
 
 async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: VirtualClock) -> None:
     journal = FakeJournal()
-    task = asyncio.create_task(Pruner(journal, 3600.0).run())
+    _, state = connect(clock=virtual_clock)
+    task = asyncio.create_task(Pruner(journal, state.board, 3600.0).run())
     await asyncio.sleep(PRUNE_SECONDS * 2.5)
     task.cancel()
     assert journal.pruned == [3600.0, 3600.0]
+
+
+async def test_one_of_many_prunes_and_another_when_it_is_gone(virtual_clock: VirtualClock) -> None:
+    journals = [FakeJournal() for _ in range(3)]
+    _, state = connect(clock=virtual_clock)
+    tasks = [asyncio.create_task(Pruner(journal, state.board, 3600.0).run()) for journal in journals]
+    await asyncio.sleep(PRUNE_SECONDS * 3.5)
+    assert sorted(len(journal.pruned) for journal in journals) == [0, 0, 3]
+    gone = next(number for number, journal in enumerate(journals) if journal.pruned)
+    tasks[gone].cancel()
+    await asyncio.sleep(PRUNE_SECONDS * 3)
+    assert len(journals[gone].pruned) == 3
+    assert sum(len(journal.pruned) for journal in journals) >= 4
+    for task in tasks:
+        task.cancel()

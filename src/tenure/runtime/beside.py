@@ -110,7 +110,7 @@ class Beside:
         #: The store's wall time, learned once a second by `Noticing`.
         self.wall = twin_state.wall
         self._skewing = Skewing(listener.owner.name, clock, self.wall, options.liveness_seconds)
-        self._pruner = Pruner(twin_state.journal, options.journal_keep_seconds)
+        self._pruner = Pruner(twin_state.journal, twin_state.board, options.journal_keep_seconds)
         self._watchdog = Watchdog(self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack))
         self._own_thread = options.own_thread
         self._liveness_seconds = options.liveness_seconds

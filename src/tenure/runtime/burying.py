@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tenure.broker import Broker, Swept
 from tenure.clock import Clock
-from tenure.errors import BrokerError, BrokerUnavailable
+from tenure.errors import BrokerError, BrokerUnavailable, StoreReplaced
 from tenure.owner import DeadOwner, Owner
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.sideloop import cancel
@@ -77,8 +77,11 @@ class Cemetery:
         if self._burials:
             await asyncio.wait(self._burials, timeout=_LAST_SECONDS)
         await cancel([*self._burials])
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         if self._place is not None:
-            broker, state = self._place
+            (broker, state), self._place = self._place, None
             await state.close()
             await broker.close()
 
@@ -94,8 +97,12 @@ class Cemetery:
 
         async def return_all() -> State:
             broker, state = await self.opened()
-            async for swept in retire(broker, dead):
-                batches.append(swept)  # noqa: PERF401 - kept even if a later one fails
+            try:
+                async for swept in retire(broker, dead):
+                    batches.append(swept)  # noqa: PERF401 - kept even if a later one fails
+            except StoreReplaced:
+                await self._let_go()  # the children that come next open what is there now, and so must we
+                raise
             return state
 
         state = await self.until_it_works(return_all, f"{proof}; returning it")

@@ -1,32 +1,43 @@
-"""Pruning: the journal forgets what is old, so that it does not grow for ever. Runs beside the heartbeat."""
+"""Pruning: the journal forgets what is old, so that it does not grow for ever. Runs beside the heartbeat.
+
+Of all workers, the one that has the turn prunes: on a cloud's table each look costs money.
+"""
 
 import asyncio
 import logging
+import os
 
 from tenure.errors import BrokerError
-from tenure.state import Journal
+from tenure.state import Board, Journal
 
 logger = logging.getLogger("tenure.pruning")
 
 #: How often to look. Often enough that one look has little to do.
 PRUNE_SECONDS = 600.0
+#: What the turn is called. It lasts a little longer than the time between two looks, so that it stays where it is.
+TURN = "prune-journal"
+_TURN_SECONDS = 1.5 * PRUNE_SECONDS
 
 
 class Pruner:
     """Keeps one journal to its window."""
 
-    def __init__(self, journal: Journal, keep_seconds: float) -> None:
+    def __init__(self, journal: Journal, board: Board, keep_seconds: float) -> None:
         """Keep events for `keep_seconds`."""
         self._journal = journal
+        self._board = board
         self._keep_seconds = keep_seconds
+        self._token = os.urandom(8).hex()
 
     async def run(self) -> None:
-        """Prune for ever."""
+        """Prune for ever, whenever it is our turn."""
         while True:
             await asyncio.sleep(PRUNE_SECONDS)
             try:
+                if not await self._board.take_turn(TURN, self._token, _TURN_SECONDS):
+                    continue
                 gone = await self._journal.prune(self._keep_seconds)
             except BrokerError as error:
-                logger.warning("the journal was not pruned, next time then: %s", error)
+                logger.warning("the journal was not pruned (%s); the next try is in %g s", error, PRUNE_SECONDS)
             else:
                 logger.debug("%d old events forgotten", gone)

@@ -16,7 +16,7 @@ from tenure.broker import Broker, Refused
 from tenure.claim import Seal
 from tenure.claim_check import ClaimCheck, send
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable, QueueGone
+from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.lease import Lease
 from tenure.message import Outgoing
 from tenure.refusal import of_hand_off
@@ -90,6 +90,8 @@ class Outbox:
                 unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
                 continue
+            except StoreReplaced:
+                raise  # of no message's making: one at a time would fail as well
             except Exception as error:
                 mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
                 if _is_done(mine):

@@ -17,7 +17,7 @@ from tenure.broker import Broker
 from tenure.claim_check import ClaimCheck, Post
 from tenure.clock import Clock
 from tenure.deletion import DeletionStats
-from tenure.errors import BadTask, BrokerUnavailable
+from tenure.errors import BadTask, BrokerUnavailable, StoreReplaced
 from tenure.finding import Finding
 from tenure.foreign import Router
 from tenure.owner import Owner
@@ -290,7 +290,10 @@ class Worker:
 
     def _fail(self, part: str, error: Exception) -> None:
         """A part of us died of something that is no outage: end at once, and loudly."""
-        logger.critical("%s: %s died; the worker stops", self.owner_id, part, exc_info=error)
+        if not isinstance(error, StoreReplaced):
+            logger.critical("%s: %s died; the worker stops", self.owner_id, part, exc_info=error)
+        elif self._failure is None:  # every part meets it, and its sentence says all
+            logger.critical("%s stops: %s", self.owner_id, error)
         self._failure = self._failure or error
         self._stop_asked.set()
         self._hurry.set()

@@ -300,3 +300,47 @@ async def test_errors_and_notes_that_carry_whole_documents_do_not_fill_a_row(hou
         assert record.state is not MessageState.DEAD
         assert (len(record.history) > 1, record.counters.attempts >= 20) == (True, True)
         assert record.progress is not None
+
+
+async def test_pages_of_events_are_removed_by_the_table_where_nobody_prunes(
+    house: SqsHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its time to live, which is free. How long events are kept is known once somebody has pruned."""
+    async with house:
+        table = _store(house).table
+        written: list[float | None] = []
+        write = table.write
+
+        async def noted(batch: Sequence[Write]) -> list[bool]:
+            written.extend(one.forget_at for one in batch if one.place.part == "j")
+            return await write(batch)
+
+        monkeypatch.setattr(table, "write", noted)
+        wall = house.clock.wall()
+        one, other = (AwsJournal(Desk(table, house.clock, 1.0)) for _ in range(2))
+        await one.append([Event(EventKind.COMPLETED, wall)])
+        await one.prune(3600.0)
+        await one.append([Event(EventKind.COMPLETED, wall)])
+        await other.append([Event(EventKind.COMPLETED, wall)])
+        await other.prune(float("inf"))
+        await other.append([Event(EventKind.COMPLETED, wall)])
+        a_day_later = wall + 3600.0 + 86_400.0
+        assert written == [None, pytest.approx(a_day_later, abs=60.0), pytest.approx(a_day_later, abs=60.0), None]
+
+
+async def test_places_go_on_rising_when_the_table_has_removed_every_page(house: SqsHarness) -> None:
+    async with house:
+        table = _store(house).table
+        journal = AwsJournal(Desk(table, house.clock, 1.0))
+        for number in range(3):
+            await journal.append([Event(EventKind.COMPLETED, house.clock.wall(), data={"number": number})])
+        await journal.prune(3600.0)
+        pages = await table.page("j", limit=100)
+        assert all(await table.write([Write(page.place, None, None) for page in pages]))
+        later = AwsJournal(Desk(table, house.clock, 1.0))
+        assert await later.last() == 3
+        await later.append([Event(EventKind.COMPLETED, house.clock.wall(), data={"number": 4})])
+        (found,) = await later.read(after=3)
+        assert found.event.data == {"number": 4}
+        assert found.seq > 3
+        assert await later.last() == found.seq

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from tests.servers.azure import shared_azure
 
 from tenure.adapters import azure
 from tenure.adapters.azure import log as logs
+from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.store import COMMON
 from tenure.broker import Sent, SweepRequest
 from tenure.clock import SystemClock
@@ -304,3 +306,27 @@ async def test_what_is_being_deleted_is_asked_again_later(harness: ProxiedHarnes
     with pytest.raises(BrokerUnavailable) as caught:
         await harness.lease(harness.stranger())
     assert not caught.value.outcome_unknown
+
+
+async def test_pruning_reads_no_further_than_the_first_young_event(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table has an index of keys alone: to ask for old events by their time reads all of them."""
+    rows, read = harness._store.rows, list[str]()
+    between = rows.between
+
+    async def noted(part: str, *given: Any, **named: Any) -> AsyncIterator[Row]:
+        async for row in between(part, *given, **named):
+            if part == "j":
+                read.append(row.key)
+            yield row
+
+    monkeypatch.setattr(rows, "between", noted)
+    await harness.state.journal.append(_events(harness, 5))
+    await harness.advance(100.0, sweeping=False)
+    await harness.state.journal.append(_events(harness, 60))
+    assert await harness.state.journal.prune(50.0) == 5
+    assert len(read) == 1 + 6
+    del read[:]
+    assert await harness.state.journal.prune(50.0) == 0
+    assert len(read) == 1

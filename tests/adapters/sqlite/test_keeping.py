@@ -1,6 +1,7 @@
 """What is kept, and for how long: the journal's pages, and what is long finished."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
+from tenure.sample import Sample
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
@@ -20,6 +22,11 @@ from .place import QUEUE, Place
 
 DAY = 86_400.0
 BOOM = Reason("error", "it broke")
+
+
+def _pass(place: Place, seconds: float) -> None:
+    assert isinstance(place.clock, VirtualClock)
+    place.clock.now += seconds
 
 
 def events(place: Place, count: int, **fields: Any) -> list[Event]:
@@ -261,3 +268,46 @@ async def test_retention_begins_anew_however_much_waits(tmp_path: Path, monkeypa
         for _ in range(5):
             await sweep(place)
         assert await place.state.records.get("late") is None
+
+
+async def test_others_write_while_the_journal_is_pruned(place: Place) -> None:
+    """A week of events in one transaction would keep everybody's write lock for seconds."""
+    journal = place.state.journal
+    big = "x" * 10_000
+    for _ in range(300):
+        await journal.append([Event(EventKind.COMPLETED, place.clock.wall(), data={"text": big})])
+    await journal.sample([Sample("q", "t", 1.0, place.clock.wall()) for _ in range(50)])
+    _pass(place, 100.0)
+    await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
+    statements: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def on_statement(statement: str) -> None:
+        statements.append(statement)
+        if "DELETE FROM journal" in statement and not begun.is_set():
+            begun.set()
+            assert go_on.wait(30)
+
+    place.store._writer._db.set_trace_callback(on_statement)
+    pruning = asyncio.ensure_future(journal.prune(50.0))
+    await asyncio.sleep(0)
+    assert await asyncio.to_thread(begun.wait, 30)
+    sending = asyncio.ensure_future(place.send("meanwhile"))
+    await asyncio.sleep(0)
+    go_on.set()
+    await sending
+    assert await pruning == 300
+    sent = next(place for place, statement in enumerate(statements) if "INSERT INTO message" in statement)
+    assert any("DELETE FROM journal" in statement for statement in statements[sent:]), "it came in between"
+    assert statements.count("COMMIT") >= 4
+    assert await journal.samples("q", "t") == []
+    assert [one.seq for one in await journal.read()] == [301]
+
+
+async def test_an_emptied_page_goes_with_the_next_ones(place: Place) -> None:
+    journal = place.state.journal
+    for _ in range(3):
+        await journal.append([Event(EventKind.COMPLETED, place.clock.wall())])
+        _pass(place, 100.0)
+        assert await journal.prune(50.0) == 1
+    assert place.sql("SELECT last_seq, count FROM journal") == [(3, 0)]

@@ -56,8 +56,14 @@ class Pages(Generic[T]):
         #: What was to be appended when an error came, and where its pages were written, or perhaps were.
         self._broken: dict[str, tuple[list[str], list[int]]] = {}
 
-    async def append(self, part: str, entries: Sequence[T], newest: float) -> None:
-        """Add entries, in this order. The same ones again, right after an error, are added once."""
+    async def append(
+        self, part: str, entries: Sequence[T], newest: float, *, forget_at: float | None = None, base: int = 0
+    ) -> None:
+        """Add entries, in this order. The same ones again, right after an error, are added once.
+
+        `forget_at`: when the table may remove their pages by itself. So there may be none left, though there were some:
+        then their numbers begin after `base`.
+        """
         await self._wait(part)
         raws = [msgspec.Raw(_encode(entry)) for entry in entries]
         pages = [_Page(len(some), newest, some) for some in _split(raws)]
@@ -68,7 +74,7 @@ class Pages(Generic[T]):
             for number, (page, text) in enumerate(zip(pages, texts, strict=True)):
                 if number >= len(places) or not await self._is_there(part, places[number], text):
                     del places[number:]
-                    await self._append(part, page.count, text, places)
+                    await self._append(part, page.count, text, places, forget_at, base)
         except BaseException:
             self._broken[part] = (texts, places)
             raise
@@ -91,11 +97,13 @@ class Pages(Generic[T]):
         (row,) = await self._desk.table.get([Place(part, _sort(place))])
         return row is not None and row.text == text
 
-    async def _append(self, part: str, count: int, text: str, places: list[int]) -> None:
+    async def _append(
+        self, part: str, count: int, text: str, places: list[int], forget_at: float | None, base: int
+    ) -> None:
         for tried in range(_TRIES):
-            place = await self._next_place(part)
+            place = await self._next_place(part, base)
             places.append(place)
-            (done,) = await self._desk.table.write([Write(Place(part, _sort(place)), text, None)])
+            (done,) = await self._desk.table.write([Write(Place(part, _sort(place)), text, None, forget_at)])
             if done:
                 self._next[part] = place + count
                 self._note_end(part, met_others=tried > 0)
@@ -108,11 +116,11 @@ class Pages(Generic[T]):
                 await asyncio.sleep(pause * random.random())  # noqa: S311 - no secret
         raise BrokerUnavailable(f"others append to {part} all the time; nothing was written, and it is tried again")
 
-    async def _next_place(self, part: str) -> int:
+    async def _next_place(self, part: str, base: int) -> int:
         thought = self._next.get(part)
         if thought is not None and part not in self._shared:
             return thought
-        place = await self.last(part) + 1
+        place = (await self.last(part) or base) + 1
         if place == thought:
             self._shared.discard(part)
         return place

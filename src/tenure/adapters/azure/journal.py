@@ -14,7 +14,7 @@ import hashlib
 import os
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +26,7 @@ from tenure.adapters.azure.log import ProcessedLog
 from tenure.adapters.azure.naming import LONGEST_NAME, row_id
 from tenure.adapters.azure.rows import Change, Row, Rows
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.where import EQ, GE, IS, LT
+from tenure.adapters.azure.where import EQ, GE, IS
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
@@ -105,13 +105,25 @@ class AzureJournal:
         if not await AzureBoard(store).take_turn("prune", self._token, _PRUNE_SECONDS):
             return 0  # it looks at everything: once for all is enough
         before = store.timeline.wall() - older_than_seconds
-        gone = await retention.drop(store, store.rows.between(_EVENTS, "e:", _END, LT("At", before)))
+        gone = await retention.drop(store, self._older_than(before))
         await retention.forget_finished(store)
         await self._log.prune()
         if isinstance(store.rows, Rows):
             now = datetime.fromtimestamp(store.timeline.wall(), UTC)
             await store.rows.bulk.prune(now, store.rows.is_named)
         return gone
+
+    async def _older_than(self, before: float) -> AsyncIterator[Row]:
+        """From the oldest place to the first event that is young: no index knows `At`, and all would be looked at."""
+        rows = self._store.rows
+        async for first in rows.between(_EVENTS, "e:", _END, limit=1):
+            if first.fields["At"] >= before:
+                return  # on most days: one row was read
+            break
+        async for row in rows.between(_EVENTS, "e:", _END):
+            if row.fields["At"] >= before:
+                return
+            yield row
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep how long runs took."""

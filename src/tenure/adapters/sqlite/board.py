@@ -7,6 +7,7 @@ the step that cancels.
 
 import msgspec
 
+from tenure.adapters.sqlite import turn
 from tenure.adapters.sqlite.cancelling import read_cancelled
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.store import Store
@@ -22,12 +23,6 @@ _PAUSE = "INSERT INTO pause (queue, at, by) VALUES (?, ?, ?) ON CONFLICT (queue)
 _TICK = """
 INSERT INTO tick (schedule, at, tick) VALUES (?, ?, ?)
 ON CONFLICT (schedule) DO UPDATE SET at = excluded.at, tick = excluded.tick WHERE excluded.at > at
-"""
-
-_TURN = """
-INSERT INTO turn (name, token, until) VALUES (?1, ?2, ?3 + ?4)
-ON CONFLICT (name) DO UPDATE SET token = excluded.token, until = excluded.until
-WHERE token = excluded.token OR until NOT BETWEEN ?3 + 1 AND ?3 + ?4
 """
 
 _encode = msgspec.json.Encoder().encode
@@ -74,7 +69,7 @@ class SqliteBoard:
         Everybody asks under the write lock: so each process sees when nobody can write (`stall.py`), whoever sweeps.
         """
         length = micros(seconds)
-        return await self._store.write(lambda tx: _changes(tx, _TURN, name, token, tx.now, length), is_light=True)
+        return await self._store.write(lambda tx: turn.take(tx.db, name, token, tx.now, length), is_light=True)
 
 
 def _read(view: View) -> Notices:

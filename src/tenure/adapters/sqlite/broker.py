@@ -4,12 +4,15 @@ What can be done in the caller's own loop (encoding, building leases) is done he
 is held; the acts themselves run in the writer's and the reader's thread.
 """
 
+import logging
+import sqlite3
 from collections.abc import Sequence
 
 import msgspec
 
 from tenure.adapters.sqlite import (
     cancelling,
+    checkpoint,
     holding,
     lending,
     looking,
@@ -29,6 +32,11 @@ from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
+
+logger = logging.getLogger("tenure.sqlite")
+
+#: Findings that were logged: each is said once in a process.
+_TOLD: set[Finding] = set()
 
 _DAY = 86_400.0
 #: Pieces of old messages that a sweep looks at without finding one to forget. The next sweep goes on from there.
@@ -83,8 +91,13 @@ class SqliteBroker:
         return self
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """Nothing can be set up wrongly."""
-        return []
+        """Nothing can be set up wrongly, but the linked SQLite may have a mistake."""
+        findings = checkpoint.check_library(sqlite3.sqlite_version_info, self._store.options.path)
+        for one in findings:
+            if one not in _TOLD:
+                _TOLD.add(one)
+                logger.info("%s: %s; %s [%s]", one.subject, one.evidence, one.remedy, one.id)
+        return findings
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""
@@ -171,6 +184,7 @@ class SqliteBroker:
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget a little of what is long finished."""
         swept = await self._store.write(lambda tx: returning.sweep(tx, request))
+        self._store.note_sweep(request.interval_seconds)
         self._store.later(retention.prune_loans)
         self._store.later(self._prune)
         return swept
@@ -188,11 +202,11 @@ class SqliteBroker:
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""
-        return await self._store.read(lambda view: looking.browse(view, queue, state, limit, after))
+        return await self._store.look(lambda view: looking.browse(view, queue, state, limit, after))
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""
-        return await self._store.read(lambda view: looking.depth(view, queues))
+        return await self._store.look(lambda view: looking.depth(view, queues))
 
     def _prune(self, tx: Transaction, in_vain: int = 0) -> None:
         """One piece, and the next one if that is worth it: a sweep does not look through all that must stay."""

@@ -6,7 +6,15 @@ do. Used by `store.py`, `writer.py`, `reader.py`, `forking.py` and `presence.py`
 
 import sqlite3
 
-from tenure.errors import BrokerError, BrokerUnavailable, StoreDamaged, StoreMissing, StoreUnwritable, TenureError
+from tenure.errors import (
+    BrokerError,
+    BrokerUnavailable,
+    StoreDamaged,
+    StoreMissing,
+    StoreReplaced,
+    StoreUnwritable,
+    TenureError,
+)
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
@@ -86,6 +94,20 @@ def missing(path: str) -> StoreMissing:
     """Somebody wants to look at a file that is not there."""
     return StoreMissing(
         f"there is no database {path}; nothing was created. Mind the path, or send a first message there"
+    )
+
+
+def replaced(path: str, what: str, *, committed: bool) -> StoreReplaced:
+    """The path does not name the file any more that this process has open. `what`: how that looks."""
+    became = (
+        "what this call wrote went to files that this path does not name any more"
+        if committed
+        else "nothing was written"
+    )
+    return StoreReplaced(
+        f"the database {path} {what} while this process had it open; {became}. Stop every process that uses it, see "
+        "that the right file is there, without the -wal and -shm of another one beside it, start them again, and "
+        "repeat what failed"
     )
 
 

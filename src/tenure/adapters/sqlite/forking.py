@@ -153,9 +153,10 @@ class Heir(Protocol):
 class Plug:
     """A connection that is closed for the moment of a fork, and made again at its next use."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        """`connect` must not wait for locks of others."""
+    def __init__(self, connect: Callable[[], sqlite3.Connection], may_close: Callable[[], bool] = lambda: True) -> None:
+        """`connect` must not wait for locks of others. Where `may_close` says no, the connection is left open."""
         self._connect = connect
+        self._may_close = may_close
         self._db: sqlite3.Connection | None = None
         self._pause = threading.Event()
 
@@ -194,7 +195,10 @@ class Plug:
     def pull(self) -> None:
         """Disconnect, inside the gate or while it is closed."""
         if self._db is not None:
-            self._db.close()
+            if self._may_close():
+                self._db.close()
+            else:
+                self.abandon()
             self._db = None
             GATE.plugs.discard(self)
 

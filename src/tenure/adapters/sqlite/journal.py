@@ -6,6 +6,7 @@ old, so that places go on rising.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +24,20 @@ _FORGET_SAMPLES = """
 DELETE FROM sample WHERE queue = ?1 AND task = ?2 AND seq <= (
     SELECT seq FROM sample WHERE queue = ?1 AND task = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)
 """
+
+#: What one step of `prune` looks at, and about how much it removes: a few milliseconds of the write lock.
+_PAGES = 100
+_BYTES = 1 << 20
+_SAMPLES = 1000
+
+_OLD_SAMPLES = "DELETE FROM sample WHERE seq IN (SELECT seq FROM sample ORDER BY seq LIMIT ?) AND at < ?"
+
+
+class Pruned(NamedTuple):
+    """What one step of `prune` did."""
+
+    gone: int
+    is_more: bool
 
 
 class SqliteJournal:
@@ -42,19 +57,28 @@ class SqliteJournal:
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`, oldest first."""
-        return await self._store.read(lambda view: _read(view, after, limit))
+        return await self._store.look(lambda view: _read(view, after, limit))
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
         """Events of one message, oldest first."""
-        return await self._store.read(lambda view: _about(view, message_id, since, limit))
+        return await self._store.look(lambda view: _about(view, message_id, since, limit))
 
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
         return await self._store.read(_last)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """Forget old events; how many."""
-        return await self._store.write(lambda tx: _prune(tx, tx.wall - older_than_seconds))
+        """Forget old events, and samples as old; how many events. In steps: others write in between.
+
+        The oldest come first, and the first page with a young event ends it.
+        """
+        gone = 0
+        while True:
+            # What comes back after a power cut is forgotten by the next call.
+            step = await self._store.write(lambda tx: _prune(tx, tx.wall - older_than_seconds), is_light=True)
+            gone += step.gone
+            if not step.is_more:
+                return gone
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep the newest ones of each queue and task. After a power cut the last ones may be gone."""
@@ -134,26 +158,38 @@ def _samples(view: View, queue: str, task: str, after: int, limit: int) -> list[
     return [StoredSample(seq, _decode_sample(raw)) for seq, raw in rows.fetchall()]
 
 
-def _prune(tx: Transaction, horizon: float) -> int:
-    tx.db.execute("DELETE FROM sample WHERE at < ?", (horizon,))
-    newest_page = _last(tx)
+def _prune(tx: Transaction, horizon: float) -> Pruned:
+    """One step, from the oldest on."""
+    samples = tx.db.execute(_OLD_SAMPLES, (_SAMPLES, horizon)).rowcount
+    newest = _last(tx)
     pages = tx.db.execute(
-        "SELECT last_seq, count, events FROM journal WHERE oldest_at < ? AND count > 0 ORDER BY last_seq", (horizon,)
+        "SELECT last_seq, count, newest_at, oldest_at, length(events) FROM journal ORDER BY last_seq LIMIT ?", (_PAGES,)
     ).fetchall()
-    return sum(_prune_page(tx, last, count, raw, horizon, keep=last == newest_page) for last, count, raw in pages)
+    gone = upto = size = 0
+    is_more = len(pages) == _PAGES
+    for last, count, newest_at, oldest_at, length in pages:
+        if last == newest or (count and newest_at >= horizon):
+            gone += _prune_page(tx, last, horizon) if count and oldest_at < horizon else 0
+            is_more = False
+            break
+        gone, upto, size = gone + count, last, size + length
+        if size >= _BYTES:
+            is_more = True
+            break
+    if upto:
+        tx.db.execute("DELETE FROM journal WHERE last_seq <= ?", (upto,))
+    return Pruned(gone, is_more or samples == _SAMPLES)
 
 
-def _prune_page(tx: Transaction, last: int, count: int, raw: bytes, horizon: float, *, keep: bool) -> int:
-    """Forget a page up to its first event that is young enough. How many that were."""
+def _prune_page(tx: Transaction, last: int, horizon: float) -> int:
+    """Forget a page up to its first event that is young enough; how many that were. The page itself stays."""
+    (raw,) = tx.db.execute("SELECT events FROM journal WHERE last_seq = ?", (last,)).fetchone()
     events = _decode(raw)
-    young = next((place for place, event in enumerate(events) if event.at >= horizon), count)
+    young = next((place for place, event in enumerate(events) if event.at >= horizon), len(events))
     rest = events[young:]
-    if rest or keep:
-        times = [event.at for event in rest] or [horizon]
-        tx.db.execute(
-            "UPDATE journal SET count = ?, newest_at = ?, oldest_at = ?, events = ? WHERE last_seq = ?",
-            (len(rest), max(times), min(times), _encode(rest), last),
-        )
-    else:
-        tx.db.execute("DELETE FROM journal WHERE last_seq = ?", (last,))
+    times = [event.at for event in rest] or [horizon]
+    tx.db.execute(
+        "UPDATE journal SET count = ?, newest_at = ?, oldest_at = ?, events = ? WHERE last_seq = ?",
+        (len(rest), max(times), min(times), _encode(rest), last),
+    )
     return young

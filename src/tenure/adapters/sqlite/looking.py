@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import msgspec
 
+from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import seconds
 from tenure.adapters.sqlite.transaction import View
@@ -18,12 +19,31 @@ from tenure.verdict import Reason
 
 _reason = msgspec.json.Decoder(Reason)
 
-#: Served by its partial index alone, except for leased ones: those are few.
+# One pass over each partial index, whatever the number of queues. Leased messages are looked up row by row: their index
+# knows no queues, and they are few.
 _COUNT = {
-    "delayed": f"SELECT count(*) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
-    "leased": f"SELECT count(*) FROM message INDEXED BY message_leased WHERE state = {LEASED} AND queue = ?",
-    "dead": f"SELECT count(*) FROM message INDEXED BY message_dead WHERE state = {DEAD} AND queue = ?",
+    "delayed": f"SELECT queue, count(*) FROM message INDEXED BY message_delayed WHERE state = {DELAYED}",
+    "leased": f"SELECT queue, count(*) FROM message INDEXED BY message_leased WHERE state = {LEASED}",
+    "dead": f"SELECT queue, count(*) FROM message INDEXED BY message_dead WHERE state = {DEAD}",
 }
+_AMONG = "AND queue IN (SELECT value FROM json_each(?))"
+_IN_READY = f"FROM message INDEXED BY message_ready WHERE state = {READY}"
+# Every queue with something ready, by hopping from name to name through the index.
+_NAMES = f"""
+    SELECT min(queue) {_IN_READY}
+    UNION ALL SELECT (SELECT min(queue) {_IN_READY} AND queue > names.queue) FROM names WHERE names.queue IS NOT NULL
+"""
+# The oldest of each priority is one step into the index; the oldest of those is the oldest.
+_OLDEST = f"""
+SELECT sent_at FROM message WHERE seq = (SELECT min((
+    SELECT seq {_IN_READY} AND message.queue = names.queue AND priority = level ORDER BY seq LIMIT 1))
+    FROM (SELECT value AS level FROM json_each('{list(range(MAX_PRIORITY + 1))}')))
+"""
+_READY = f"""
+WITH RECURSIVE names (queue) AS (%s)
+SELECT queue, (SELECT count(*) {_IN_READY} AND message.queue = names.queue), ({_OLDEST})
+FROM names WHERE queue IS NOT NULL
+"""
 
 _COLUMNS = (
     "seq, id, envelope, deliveries, attempts, crashes, lost,"
@@ -103,54 +123,36 @@ def _browsed(view: View, queue: str, state: MessageState, row: tuple[object, ...
 
 
 def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
-    """Exact counts, and the age of what has lain ready longest."""
+    """Exact counts, and the age of what has lain ready longest; of every queue with something in it, or of `queues`."""
+    among, names = ("", ()) if queues is None else (_AMONG, (listed(list(dict.fromkeys(queues))),))
+    ready = _ready(view.db, queues, names)
+    counts = {
+        state: dict(view.db.execute(f"{sql} {among} GROUP BY queue", names).fetchall()) for state, sql in _COUNT.items()
+    }
     if queues is None:
-        queues = sorted(_all_queues(view.db))
-    return [_depth(view, queue) for queue in queues]
+        queues = sorted({*ready, *(queue for found in counts.values() for queue in found)})
+    depths = []
+    for queue in queues:
+        count, oldest = ready.get(queue, (0, None))
+        age = None if oldest is None else max(0.0, view.wall - oldest)
+        others = {state: found.get(queue, 0) for state, found in counts.items()}
+        depths.append(Depth(queue=queue, ready=count, oldest_age_seconds=age, **others))
+    return depths
 
 
-def _depth(view: View, queue: str) -> Depth:
-    counts = {state: view.db.execute(sql, (queue,)).fetchone()[0] for state, sql in _COUNT.items()}
-    counts["ready"] = _count_ready(view.db, queue)
-    oldest = _oldest_sent_at(view.db, queue) if counts["ready"] else None
-    age = None if oldest is None else max(0.0, view.wall - oldest)
-    return Depth(queue=queue, oldest_age_seconds=age, **counts)
+def _ready(
+    db: sqlite3.Connection, queues: Sequence[str] | None, names: tuple[str, ...]
+) -> dict[str, tuple[int, float | None]]:
+    """By queue: how many lie ready, and when the oldest of them was sent.
 
-
-def _count_ready(db: sqlite3.Connection, queue: str) -> int:
-    """Where no other queue has anything ready, names need not be compared: that halves the time for a million."""
-    in_ready = f"FROM message INDEXED BY message_ready WHERE state = {READY}"
-    first, last = db.execute(f"SELECT (SELECT min(queue) {in_ready}), (SELECT max(queue) {in_ready})").fetchone()
-    if first == last == queue:
-        row = db.execute(f"SELECT count(*) {in_ready}").fetchone()
-    else:
-        row = db.execute(f"SELECT count(*) {in_ready} AND queue = ?", (queue,)).fetchone()
-    count: int = row[0]
-    return count
-
-
-def _oldest_sent_at(db: sqlite3.Connection, queue: str) -> float | None:
-    """The oldest of each priority is one step into the index; the oldest of those is the oldest."""
-    heads = [
-        db.execute(
-            "SELECT seq, sent_at FROM message INDEXED BY message_ready"
-            f" WHERE state = {READY} AND queue = ? AND priority = ? ORDER BY seq LIMIT 1",
-            (queue, priority),
-        ).fetchone()
-        for priority in range(MAX_PRIORITY + 1)
-    ]
-    found = [head for head in heads if head is not None]
-    return min(found)[1] if found else None
-
-
-def _all_queues(db: sqlite3.Connection) -> set[str]:
-    """Every queue with something in it, by hopping from name to name through the indexes."""
-    found: set[str] = set()
-    for name, state in (("ready", READY), ("delayed", DELAYED), ("dead", DEAD)):
-        hop = f"SELECT min(queue) FROM message INDEXED BY message_{name} WHERE state = {state} AND queue > ?"
-        queue = ""
-        while (queue := db.execute(hop, (queue,)).fetchone()[0]) is not None:
-            found.add(queue)
-    leased = db.execute(f"SELECT DISTINCT queue FROM message INDEXED BY message_leased WHERE state = {LEASED}")
-    found.update(name for (name,) in leased.fetchall())
-    return found
+    Where one queue alone has something ready, names need not be compared: that halves the time for a million.
+    """
+    first, last = db.execute(f"SELECT (SELECT min(queue) {_IN_READY}), (SELECT max(queue) {_IN_READY})").fetchone()
+    if first is None or (queues is not None and first == last and first not in queues):
+        return {}
+    if first == last:
+        count: int = db.execute(f"SELECT count(*) {_IN_READY}").fetchone()[0]
+        (oldest,) = db.execute(f"SELECT ({_OLDEST}) FROM (SELECT ? AS queue) AS names", (first,)).fetchone()
+        return {first: (count, oldest)}
+    found = _NAMES if queues is None else "SELECT value FROM json_each(?)"
+    return {queue: (ready, oldest) for queue, ready, oldest in db.execute(_READY % found, names).fetchall()}

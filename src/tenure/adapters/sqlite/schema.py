@@ -6,7 +6,8 @@ finished rows are in none. Those that may wait only once are in a fifth one whil
 
 A row is made as large as it will be when it is leased, so that lending writes in place: in a full page, a row
 that grows splits the page, and that was half the cost of a lease. Hence states are numbers, `moment` is never
-empty, `fence` begins where it takes four bytes, and who leased stands in `loan`, once for a whole batch.
+empty, `fence` is stored with as many bytes before the first lease (`NO_FENCE` in `transaction.py`) as after it, and who
+leased stands in `loan`, once for a whole batch.
 
 Times named `moment` are store time in microseconds (`timeline.py`); times named `…_at` are wall times in
 seconds and only shown. Used once, by `store.py`, when the file is opened.

@@ -16,7 +16,7 @@ from tenure import envelope
 from tenure.adapters.sqlite.many import listed, pieces
 from tenure.adapters.sqlite.states import DELAYED, KEYED, READY
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import NO_FENCE, Transaction
 from tenure.adapters.sqlite.uniqueness import Waiting
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
@@ -247,6 +247,6 @@ def _insert_keys(count: int) -> str:
 def _insert(count: int, width: int) -> str:
     """The first parameter is the time, for all rows: `moment` is that, plus a delay in rows that have one."""
     columns, moment = (_PLAIN, "?1") if width == len(_PLAIN) else (_FULL, "?1 + ?")
-    row = f"({moment}, {', '.join('?' * len(columns))})"
+    row = f"({moment}, {NO_FENCE}, {', '.join('?' * len(columns))})"
     rows = ", ".join([row] * count)
-    return f"INSERT INTO message (moment, {', '.join(columns)}) VALUES {rows} ON CONFLICT (id) DO NOTHING"
+    return f"INSERT INTO message (moment, fence, {', '.join(columns)}) VALUES {rows} ON CONFLICT (id) DO NOTHING"

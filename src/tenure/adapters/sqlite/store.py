@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.adapters.sqlite import faults, looking, schema
+from tenure.adapters.sqlite import checkpoint, faults, looking, schema
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.reader import Reader
@@ -49,8 +50,10 @@ class Store:
         self._folder = Path(f"{options.path}-workers")
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
+        self._file = OpenedFile(options.path, clock)
         self._writer: Writer | None = None
         self._reader: Reader | None = None
+        self._looker: Reader | None = None
         self._users = 0
         self._pid = 0
         self._opening = threading.Lock()
@@ -68,8 +71,7 @@ class Store:
 
     def busy(self) -> bool:
         """Whether any call is queued or running, or its answer is not yet handed over."""
-        writer, reader = self._writer, self._reader
-        return (writer is not None and writer.busy()) or (reader is not None and reader.busy())
+        return any(part is not None and part.busy() for part in (self._writer, self._reader, self._looker))
 
     async def write(
         self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None, *, is_light: bool = False
@@ -88,8 +90,14 @@ class Store:
         return await future
 
     async def read(self, act: Callable[[View], T]) -> T:
-        """Run `act` on a snapshot that holds every write which has returned."""
-        reader = self._reader
+        """Run `act` on a snapshot that holds every write which has returned. It must look at few rows."""
+        return await self._read(self._reader, act)
+
+    async def look(self, act: Callable[[View], T]) -> T:
+        """The same, for an act that may look at many rows: those who `wait` or `read` do not wait for it."""
+        return await self._read(self._looker, act)
+
+    async def _read(self, reader: Reader | None, act: Callable[[View], T]) -> T:
         if reader is None or self._pid != os.getpid():
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
@@ -103,6 +111,11 @@ class Store:
             # Closed in the meantime: it is not worth keeping the file open for.
             with contextlib.suppress(BrokerUnavailable):
                 writer.put(Job(act))
+
+    def note_sweep(self, interval_seconds: float) -> None:
+        """Note that this process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""
+        if self._writer is not None:
+            self._writer.checkpointer.note_sweep(interval_seconds)
 
     async def wait(self, queues: Sequence[str], limit: float) -> None:
         """Return when something may have become leasable in `queues`, or after `limit` seconds."""
@@ -142,7 +155,7 @@ class Store:
         """In a forked child: what is the parent's is let go of, and must be opened again. Called by the gate."""
         # Whoever held the lock is not here to let it go.
         self._opening = threading.Lock()
-        self._writer = self._reader = None
+        self._writer = self._reader = self._looker = None
         self._users = 0
         self._wake.abandon()
 
@@ -163,7 +176,10 @@ class Store:
         except OSError as error:
             raise faults.unwritable(path, str(error)) from error
         GATE.check(path)
-        write, read = Plug(self._connect_writer), Plug(self._connect_reader)
+        self._file = file = OpenedFile(path, self.clock)
+        write = Plug(self._connect_writer, may_close=file.may_close_writer)
+        read = Plug(self._connect_reader, may_close=file.may_close_reader)
+        look = Plug(self._connect_reader, may_close=file.may_close_reader)  # connects when it is first used
         try:
             write.open(self.options.busy_seconds)
             read.open(self.options.busy_seconds)
@@ -176,8 +192,9 @@ class Store:
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
-        self._writer = Writer(write, self.options, self.timeline, self._wake)
-        self._reader = Reader(read, path, self.timeline)
+        self._writer = Writer(write, self.options, self.timeline, self._wake, file)
+        self._reader = Reader(read, path, self.timeline, file, self._writer.look_after_wal)
+        self._looker = Reader(look, path, self.timeline, file, self._writer.look_after_wal)
         self._users = 0
         self._pid = os.getpid()
 
@@ -186,13 +203,11 @@ class Store:
             if self._users != 1:
                 self._users = max(0, self._users - 1)
                 return
-            writer, reader = self._writer, self._reader
-            # The reader first, so that the writer's connection is the last one and tidies the file up.
-            if reader is not None:
-                reader.close()
-            if writer is not None:
-                writer.close()
-            self._writer = self._reader = None
+            # The readers first, so that the writer's connection is the last one and tidies the file up.
+            for part in (self._looker, self._reader, self._writer):
+                if part is not None:
+                    part.close()
+            self._writer = self._reader = self._looker = None
             self._wake.close()
             self.presence.close()
             self._users = 0
@@ -207,6 +222,7 @@ class Store:
         )
 
     def _connect_writer(self) -> sqlite3.Connection:
+        self._file.prepare()
         # The writer itself decides how long to wait for a lock.
         db = self._connect(0.0)
         try:
@@ -216,16 +232,19 @@ class Store:
             db.execute(f"PRAGMA synchronous = {self.options.synchronous}")
             db.execute("PRAGMA temp_store = MEMORY")
             db.execute("PRAGMA cache_size = -8000")
-            db.execute("PRAGMA wal_autocheckpoint = 2000")
-            db.execute("PRAGMA journal_size_limit = 67108864")
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            # When it is begun anew it is cut to this, so that its size tells how much of it is not copied yet.
+            db.execute(f"PRAGMA journal_size_limit = {checkpoint.SWEEPER_BYTES}")
             schema.migrate(db, self.options.path)
             self.timeline.settle(db)
+            self._file.note()
         except BaseException:
             db.close()
             raise
         return db
 
     def _connect_reader(self) -> sqlite3.Connection:
+        self._file.prepare()
         db = self._connect(self.options.busy_seconds)
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA temp_store = MEMORY")

@@ -17,13 +17,16 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from tenure.adapters.sqlite import faults
+from tenure.adapters.sqlite.checkpoint import Checkpointer
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.adapters.sqlite.wake import Wake
+from tenure.errors import BrokerUnavailable, StoreReplaced
 
 logger = logging.getLogger("tenure.sqlite")
 
@@ -47,10 +50,13 @@ class Writer:
         options: Options,
         timeline: Timeline,
         wake: Wake,
+        file: OpenedFile,
     ) -> None:
         """The connections of `plug` must be in autocommit mode and give up at once when the file is locked."""
         self._plug = plug
         self._path = options.path
+        self._file = file
+        self.checkpointer = Checkpointer(file, timeline)
         self._busy_seconds = options.busy_seconds
         #: How a commit of what must not get lost waits for the disk.
         self._full = options.synchronous
@@ -75,6 +81,12 @@ class Writer:
                 raise faults.closed(self._path)
             self._outstanding += 1
             self._queue.put(job)
+
+    def look_after_wal(self) -> None:
+        """Have the `-wal` copied, if it has grown too large by what other processes wrote."""
+        if self.checkpointer.is_due():
+            with contextlib.suppress(BrokerUnavailable):  # closed in the meantime
+                self.put(Job(lambda _: None, peek=lambda _: None))
 
     def busy(self) -> bool:
         """Whether a job is queued or running, or its answer is not yet handed over."""
@@ -125,10 +137,22 @@ class Writer:
         self._tell(self._wake.rouse, stirred)
         deliver(jobs)
         self._tell(self._wake.tell_others, stirred)
+        if self.checkpointer.is_due():
+            with GATE:
+                self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        try:
+            self.checkpointer.run(self._db)
+        except StoreReplaced as error:
+            logger.debug("no checkpoint: %s", error)  # the next call is told
+        except Exception:
+            logger.exception("the -wal could not be copied to the database; it is tried again")
 
     def _carry_out(self, jobs: list[Job]) -> set[str]:
         """Give every job its value or its error. What they stirred up."""
         try:
+            self._file.check_sometimes()
             wanted = [job for job in jobs if not job.is_unwanted]
             unsure = self._peek(wanted)
             if unsure and (locked := self._begin(unsure, jobs)):
@@ -223,12 +247,18 @@ class Writer:
             self._undo()
             self._stalls.end(now, self._timeline.now())
             return set()
+        must_last = not all(job.is_light for job in jobs)
+        if must_last:
+            self._file.check_before_commit()
         try:
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self._fail(jobs, error, at_commit=True)
             return set()
         self._stalls.end(now, self._timeline.now())
+        if must_last:
+            # After the commit and before the answers: what is answered is in the file that the path names.
+            self._file.check_commit()
         return transaction.stirred
 
     def _run_single(self, job: Job, transaction: Transaction) -> bool:

@@ -14,6 +14,8 @@ from tenure.state import State
 from tenure.testing.faulty.honest_state import HonestJournal, HonestRecords, HonestRoster
 from tenure.testing.virtual import VirtualClock
 
+_ONE_STEP = 100
+
 
 class KeepsCheckpointsOfAnyone(HonestRecords):
     """Lets a stale holder write over the checkpoint."""
@@ -302,6 +304,18 @@ class PrunesEverything(HonestJournal):
         """All of them."""
         del older_than_seconds
         return await self.inner.prune(-1.0)
+
+
+class PrunesOnlyALittle(HonestJournal):
+    """Takes fright where there is more to forget than fits into one step."""
+
+    caught_by = ("Journal",)
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """A hundred at most."""
+        horizon = self.clock.wall() - older_than_seconds
+        old = [one for one in await self.inner.read(limit=100_000) if one.event.at < horizon]
+        return await self.inner.prune(older_than_seconds) if len(old) <= _ONE_STEP else 0
 
 
 class AboutMissesTheOthers(HonestJournal):

@@ -154,6 +154,38 @@ class Browsing:
         assert depths[QUEUE] == await harness.depth(QUEUE)
         assert len(ids) == 4
 
+    async def test_depth_tells_many_queues_apart(self, harness: Harness) -> None:
+        """Whoever counts all of them in one pass must not mix them up."""
+        harness.need("depth_is_exact")
+        expected: dict[str, tuple[int, int, int, int, bool]] = {}
+        for number in range(30):
+            queue, ready, leased, delayed, dead = f"q{number:02}-tasks", number % 4, number % 3, number % 2, number % 5
+            if leased + dead:
+                await harness.put_many(leased + dead, queue=queue)
+                leases = await harness.lease(harness.stranger(), leased + dead, queues=(queue,), seconds=600.0)
+                await harness.broker.dead_letter([DeadLetter(lease, BROKEN) for lease in leases[leased:]])
+            for priority in range(ready):
+                await harness.put(queue=queue, priority=priority)
+            for _ in range(delayed):
+                await harness.put(queue=queue, delay_seconds=900.0)
+            expected[queue] = (ready, delayed, leased, dead, ready > 0)
+            if number == 14:
+                await harness.advance(20.0)
+        asked = [*sorted(expected, reverse=True), "nowhere", "q01-tasks"]
+        depths = await harness.broker.depth(asked)
+        assert [one.queue for one in depths] == asked
+        for one in depths:
+            told = (one.ready, one.delayed, one.leased, one.dead, one.oldest_age_seconds is not None)
+            assert told == expected.get(one.queue, (0, 0, 0, 0, False)), one.queue
+        ages = {one.queue: one.oldest_age_seconds or 0.0 for one in depths}
+        assert ages["q01-tasks"] - ages["q15-tasks"] > 15.0, "each has its own oldest message"
+        everything = {one.queue: one for one in await harness.broker.depth()}
+        assert set(everything) == {queue for queue, counts in expected.items() if any(counts)}
+        for one in depths:
+            if one.queue in everything:
+                found = everything[one.queue]
+                assert (found.ready, found.delayed, found.leased, found.dead) == expected[one.queue][:4], one.queue
+
     async def test_the_oldest_age_is_that_of_the_oldest_ready_message(self, harness: Harness) -> None:
         harness.need("depth_is_exact")
         await harness.leased(harness.stranger(), seconds=harness.lease_seconds * 10)

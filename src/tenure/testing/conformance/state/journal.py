@@ -155,6 +155,17 @@ class Journal:
         assert await journal.prune(HOUR / 2) == 1, "it has become old meanwhile"
         assert await journal.read() == []
 
+    async def test_one_call_prunes_any_number_of_old_events(self, harness: Harness) -> None:
+        """In steps, so that others are not kept waiting; but all of them."""
+        journal = harness.state.journal
+        for page in range(25):
+            await journal.append([_event(harness, f"old {page}.{number}") for number in range(10)])
+        await harness.advance(HOUR, sweeping=False)
+        await journal.append([_event(harness, "new"), _event(harness, "newer")])
+        assert await journal.prune(HOUR / 2) == 250
+        assert [(one.seq, one.event.message_id) for one in await journal.read()] == [(251, "new"), (252, "newer")]
+        assert await journal.prune(HOUR / 2) == 0
+
     async def test_places_are_never_given_twice(self, harness: Harness) -> None:
         journal = harness.state.journal
         await journal.append([_event(harness, "a"), _event(harness, "b")])

@@ -11,6 +11,7 @@ from typing import Any
 from tenure.adapters.redis import faults
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.strange import text_of
 from tenure.broker import BrokerTraits
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
 from tenure.lease import Lease, LeaseRequest
@@ -134,7 +135,7 @@ class Lending:
         answers = await store.run_all([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
         return [
             Lease(
-                id.decode(), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
+                text_of(id), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
                 read_counters(counters) if counters else _FIRST_DELIVERY,
             )
             for queue, reply in zip(queues, answers, strict=True)

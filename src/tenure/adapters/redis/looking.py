@@ -16,6 +16,8 @@ from tenure.broker import Browsed, Depth
 from tenure.message import MessageState
 
 _PIECE = 1000
+#: For a record that cannot be read.
+_NO_PLACE = (1, 0.0, "")
 _FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
 
 
@@ -50,8 +52,12 @@ async def _page(store: Store, queue: str, state: MessageState, limit: int, after
     async for pairs in scan:
         ids = pairs[::2]
         records = await store.command_at(names, "HMGET", f"{names}m", *ids)
-        read = [(read_record(record), text_of(id)) for id, record in zip(ids, records, strict=True) if record]
-        numbered = [(record[0], id) for record, id in read if record is not None]
+        # One whose record cannot be read has no place: it is shown first.
+        numbered = [
+            ((read_record(record) or _NO_PLACE)[0], text_of(id))
+            for id, record in zip(ids, records, strict=True)
+            if record
+        ]
         first = heapq.nsmallest(limit, {*first, *(one for one in numbered if one[0] > after)})
     return [id for _, id in first]
 

@@ -15,6 +15,7 @@ from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.roster import SILENCE_SECONDS
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
 from tenure.adapters.redis.store import Store, micros, read_queues
+from tenure.adapters.redis.strange import text_of
 from tenure.broker import SweepRequest, Swept
 
 #: Queues that are looked at in one step.
@@ -168,7 +169,7 @@ class Returning:
         how = "lost" if silent else "crashed" if crashed else "left"
         answers = await store.run_all([store.call(RETIRE, [queue], (owner, how)) for queue in queues])
         await store.run(ROSTER, (), "retire", owner)
-        return Swept(tuple(id.decode() for ids in answers for id in ids))
+        return Swept(tuple(text_of(id) for ids in answers for id in ids))
 
 
 def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:
@@ -177,7 +178,7 @@ def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:
 
 def _looks(groups: list[list[str]], answers: Sequence[Any]) -> list[_Look]:
     return [
-        _Look(queue, at, overdue, bool(began_anew), tuple(id.decode() for id in adopted))
+        _Look(queue, at, overdue, bool(began_anew), tuple(text_of(id) for id in adopted))
         for group, answer in zip(groups, answers, strict=True)
         for queue, (at, overdue, began_anew, *adopted) in zip(group, answer, strict=True)
     ]
@@ -192,4 +193,4 @@ def _shares(looks: Iterable[_Look], limit: int) -> Iterable[tuple[_Look, int]]:
 
 
 def _of_kind(answer: Sequence[Any], wanted: int) -> list[str]:
-    return [id.decode() for kind, id in zip(answer[::2], answer[1::2], strict=True) if kind == wanted]
+    return [text_of(id) for kind, id in zip(answer[::2], answer[1::2], strict=True) if kind == wanted]

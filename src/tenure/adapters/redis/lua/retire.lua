@@ -15,6 +15,8 @@ if next(mine) then
   end
 end
 for n, record in ipairs(fetch(P .. 'm', ids)) do
+  -- One that cannot be read, nor made anew, is put aside when its lease has lapsed.
+  record = readable(P, ids[n], record)
   local _, level, place = read(record)
   if level then found[#found + 1] = {tonumber(place), ids[n], fences[n], record, level, place} end
 end

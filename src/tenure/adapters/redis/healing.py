@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tenure.adapters.redis.script import HEAL
 from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.strange import text_of
+from tenure.adapters.redis.strange import sound, text_of
 
 logger = logging.getLogger("tenure.redis")
 
@@ -27,8 +27,10 @@ _WHAT = {
 async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str]]:
     """The ids of those that wait again, and of those that are dead now."""
     moved: dict[int, list[str]] = {kind: [] for kind in _WHAT}
-    answers = await store.run_all([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
+    answers = await store.run_each([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
     for queue, answer in zip(queues, answers, strict=True):
+        if not sound(queue, answer):
+            continue
         for kind, raw in zip(answer[::2], answer[1::2], strict=True):
             id = text_of(raw)
             logger.warning(_WHAT[kind], id, queue)

@@ -11,9 +11,9 @@ from typing import Any
 from tenure.adapters.redis import faults
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.store import Store, micros
-from tenure.adapters.redis.strange import text_of
+from tenure.adapters.redis.strange import sound, text_of
 from tenure.broker import BrokerTraits
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreForeign
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
 from tenure.owner import retired
@@ -47,7 +47,7 @@ class Lending:
         if self._store.link.is_cluster:
             leases = await self._lease_from_each(request, queues, want, asked)
         else:
-            leases = await self._lease(request, queues, want, asked)
+            leases = await self._lease_from_all(request, queues, want, asked)
         if leases:
             await self._make_known({lease.queue for lease in leases})
         return leases
@@ -59,19 +59,34 @@ class Lending:
         except (BrokerError, ConfigurationError) as error:  # what was lent is lent, and must be told
             logger.debug("the next lease says it: %s", error)
 
+    async def _lease_from_all(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
+        """In one step. If a key of one of them is not ours, that one is left out."""
+        try:
+            return await self._lease(request, queues, want, asked)
+        except StoreForeign:
+            if len(queues) == 1:
+                raise
+        return await self._lease_from_each(request, queues, want, asked)
+
     async def _lease_from_each(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
         leases: list[Lease] = []
+        foreign: list[StoreForeign] = []
         await self._store.refuse_banned(request.owner)
         for queue in queues:
             if len(leases) < want:
                 try:
                     leases += await self._lease(request, [queue], want - len(leases), asked)
+                except StoreForeign as error:
+                    sound(queue, error)
+                    foreign.append(error)
                 except BrokerUnavailable as error:
                     if leases and not error.outcome_unknown:
                         break  # a queue whose server is away must not keep what others have lent
                     if leases:
                         raise faults.in_part(error) from error
                     raise
+        if len(foreign) == len(queues):
+            raise foreign[0]
         return leases
 
     async def _lease(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
@@ -132,13 +147,14 @@ class Lending:
         asked = store.clock.monotonic()
         queues = await store.queues()
         request = "*" if request_id is None else f"={request_id}"
-        answers = await store.run_all([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
+        answers = await store.run_each([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
         return [
             Lease(
                 text_of(id), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
                 read_counters(counters) if counters else _FIRST_DELIVERY,
             )
             for queue, reply in zip(queues, answers, strict=True)
+            if sound(queue, reply)
             for id, raw, fence, window, left, counters in _by(6, reply)
         ]  # fmt: skip
 

@@ -22,7 +22,9 @@ from tenure.clock import Clock
 from tenure.errors import (
     BadArgument,
     BadMessage,
+    BodyTooDeep,
     BodyTooLarge,
+    BodyUndecodable,
     BrokerError,
     BrokerUnavailable,
     KeyConflict,
@@ -39,7 +41,12 @@ from tenure.state import State
 
 R = TypeVar("R")
 
-_REFUSALS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
+_REFUSALS: dict[str, type[BadMessage]] = {
+    "body_too_large": BodyTooLarge,
+    "body_too_deep": BodyTooDeep,
+    "body_undecodable": BodyUndecodable,
+    "key_conflict": KeyConflict,
+}
 
 _read_plain: Read = msgspec.json.Decoder().decode
 

@@ -10,9 +10,12 @@ from typing import cast
 import msgspec
 
 from tenure.call import Call, Options, check_options
-from tenure.errors import BadArgument
+from tenure.errors import BadArgument, BadMessage, BodyTooDeep, BodyUndecodable
 from tenure.given import MOST_ATTEMPTS, is_queue, is_whole, seconds
 from tenure.message import DEFAULT_PRIORITY, MAX_PRIORITY, Message, Outgoing, Overrides
+from tenure.rules.sendable import unsendable
+
+_UNSENDABLE: dict[str, type[BadMessage]] = {"body_too_deep": BodyTooDeep, "body_undecodable": BodyUndecodable}
 
 
 def outgoing(call: Call[object], options: Options, *, id: str, client: str | None, sent_at: float,
@@ -52,7 +55,18 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
     if message.expires_at is not None and message.expires_at <= sent_at + delay:
         msg = "expires is not after the moment at which it may first run; nothing was sent"
         raise BadArgument(msg)
-    return Outgoing(message, delay, unique_seconds)
+    out = Outgoing(message, delay, unique_seconds)
+    if parent is not None:
+        # A hand-off goes out with the ack, when nobody is left to hear that it was refused.
+        refuse_unsendable(out)
+    return out
+
+
+def refuse_unsendable(out: Outgoing) -> None:
+    """Raise what a broker would answer to a message that cannot be sent."""
+    refusal = unsendable(out)
+    if refusal is not None:
+        raise _UNSENDABLE.get(refusal.code, BadArgument)(refusal.text)
 
 
 def _queue(options: Options, own: str) -> str:

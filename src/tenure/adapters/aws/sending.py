@@ -19,6 +19,7 @@ from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
 from tenure.refusal import too_large, unique_not_plain
+from tenure.rules.sendable import unsendable
 from tenure.table import Write
 from tenure.verdict import Reason
 
@@ -32,6 +33,18 @@ _NEW, _AGAIN, _KNOWN = "new", "again", "known"
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     """Store messages, each once; those that are to be unique one by one."""
+    refusals = [unsendable(outgoing) for outgoing in batch]
+    if any(refusals):
+        good = [outgoing for outgoing, refusal in zip(batch, refusals, strict=True) if refusal is None]
+        sent = iter(await _send_all(store, good))
+        return [
+            next(sent) if refusal is None else Sent(outgoing.message.id, refusal=refusal)
+            for outgoing, refusal in zip(batch, refusals, strict=True)
+        ]
+    return await _send_all(store, batch)
+
+
+async def _send_all(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     if all(outgoing.message.unique is None for outgoing in batch):
         return await _send(store, batch)
     answers: list[Sent] = []

@@ -16,6 +16,7 @@ from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.refusal import key_conflict, too_large
+from tenure.rules.sendable import unsendable
 
 
 def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
@@ -25,6 +26,9 @@ def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
 
 def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     message = outgoing.message
+    refusal = unsendable(outgoing)
+    if refusal is not None:
+        return Sent(message.id, refusal=refusal)
     envelope = encode(message)
     if len(envelope) > store.traits.body_limit:
         return Sent(message.id, refusal=too_large(message, len(envelope), store.traits.body_limit))

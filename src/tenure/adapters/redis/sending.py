@@ -18,6 +18,7 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
 from tenure.refusal import key_conflict, too_large
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 _encode = msgspec.json.Encoder().encode
@@ -82,6 +83,10 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
     parcels: dict[str, Parcel] = {}
     for place, outgoing in enumerate(batch):
         message = outgoing.message
+        refusal = unsendable(outgoing)
+        if refusal is not None:
+            answers[place] = Sent(message.id, refusal=refusal)
+            continue
         raw = envelope.encode(message)
         if len(raw) > body_limit:
             answers[place] = Sent(message.id, refusal=too_large(message, len(raw), body_limit))

@@ -30,6 +30,7 @@ from tenure.testing.conformance.broker import (
     Keys,
     Lending,
     Priority,
+    Refusing,
     Retiring,
     Returning,
     Sending,
@@ -44,6 +45,7 @@ from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Ro
 #: In the order in which a message lives: a new adapter makes them pass from the top.
 BROKER_SUITES: tuple[Suite, ...] = (
     Sending,
+    Refusing,
     Lending,
     Priority,
     Delays,

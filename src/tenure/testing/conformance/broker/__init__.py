@@ -11,6 +11,7 @@ from tenure.testing.conformance.broker.fencing import Fencing
 from tenure.testing.conformance.broker.keys import Keys
 from tenure.testing.conformance.broker.lending import Lending
 from tenure.testing.conformance.broker.priority import Priority
+from tenure.testing.conformance.broker.refusing import Refusing
 from tenure.testing.conformance.broker.retiring import Retiring
 from tenure.testing.conformance.broker.returning import Returning
 from tenure.testing.conformance.broker.sending import Sending
@@ -31,6 +32,7 @@ __all__ = [
     "Keys",
     "Lending",
     "Priority",
+    "Refusing",
     "Retiring",
     "Returning",
     "Sending",

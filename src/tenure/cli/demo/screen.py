@@ -14,7 +14,6 @@ from datetime import datetime
 import msgspec
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tenure.broker import Depth
@@ -24,6 +23,7 @@ from tenure.cli.demo.glance import Glance, Held
 from tenure.cli.demo.reckoning import Reckoning
 from tenure.cli.duration import countdown, spoken
 from tenure.cli.output import count, plural
+from tenure.cli.screen import Rows
 
 #: Lines that are always there: title, figures, headings, blanks, hint.
 _FRAME_LINES = 10
@@ -91,7 +91,7 @@ def _figures(scene: Scene) -> RenderableType:
     return _edges(Text.assemble(" ", left), Text.assemble(right, " "))
 
 
-def _queues(depths: Iterable[Depth], *, wide: bool) -> Table:
+def _queues(depths: Iterable[Depth], *, wide: bool) -> Rows:
     names = ["ready", "delayed", "leased", "dead", *(["oldest"] if wide else [])]
     rows = _table("queue", *names, right=names)
     for depth in sorted(depths, key=lambda depth: depth.queue):
@@ -108,7 +108,7 @@ def _queues(depths: Iterable[Depth], *, wide: bool) -> Table:
     return rows
 
 
-def _workers(scene: Scene) -> Table:
+def _workers(scene: Scene) -> Rows:
     rows = _table("worker", "pid", "starts", "holds", "away", right=("pid", "starts", "holds", "away"))
     for member in scene.crew.members:
         rows.add_row(*_worker(member, scene))
@@ -207,8 +207,8 @@ def progress_line(scene: Scene) -> str:
 # -- pieces ----------------------------------------------------------------------------------------
 
 
-def _table(*columns: str, right: Iterable[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
+def _table(*columns: str, right: Iterable[str] = ()) -> Rows:
+    table = Rows(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
     for column in columns:
         # Held at their usual width, so that nothing moves sideways when a word comes and goes.
         least = _WIDTHS.get(column)
@@ -216,23 +216,23 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Table:
     return table
 
 
-def _side_by_side(left: Table, right: Table) -> Table:
-    grid = Table.grid(expand=True)
+def _side_by_side(left: Rows, right: Rows) -> Rows:
+    grid = Rows.grid(expand=True)
     grid.add_column(ratio=1)
     grid.add_column()
     grid.add_row(_indent(left), right)
     return grid
 
 
-def _edges(left: Text, right: Text) -> Table:
-    grid = Table.grid(expand=True)
+def _edges(left: Text, right: Text) -> Rows:
+    grid = Rows.grid(expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row(left, right)
     return grid
 
 
-def _indent(table: Table) -> RenderableType:
+def _indent(table: Rows) -> RenderableType:
     return Padding(table, (0, 0, 0, 1))
 
 

@@ -110,9 +110,7 @@ class ClaimCheck:
     async def check_in(self, batch: Sequence[Outgoing], limit: int) -> list[Outgoing]:
         """The same messages, those over `limit` with tickets: their bodies are kept when this returns."""
         # What cannot be sent has no size: the broker says why.
-        large = [
-            place for place, out in enumerate(batch) if unsendable(out) is None and is_over(out.message, limit)
-        ]
+        large = [place for place, out in enumerate(batch) if unsendable(out) is None and is_over(out.message, limit)]
         return await self._leave(batch, large) if large else list(batch)
 
     async def _leave(self, batch: Sequence[Outgoing], places: Sequence[int]) -> list[Outgoing]:

@@ -12,7 +12,7 @@ from tenure.rules.sendable import MOST_LEVELS, is_too_deep, unsendable
 SURROGATE = "a\ud800b"
 
 
-def _outgoing(body: bytes = b"{}", **given: Any) -> Outgoing:
+def _outgoing(body: Any = b"{}", **given: Any) -> Outgoing:
     own = {name: given.pop(name) for name in ("delay_seconds", "unique_seconds") if name in given}
     fields: dict[str, Any] = {"id": "one", "queue": "mail", "task": "deliver"} | given
     return Outgoing(Message(body=msgspec.Raw(body), **fields), **own)

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import msgspec
 
+from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import seconds
 from tenure.adapters.sqlite.transaction import View
@@ -50,6 +51,8 @@ def leasable_in(view: View, queues: Sequence[str]) -> int | None:
             f"SELECT min(moment) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
             (queue,),
         ).fetchone()[0]
+        # One that was written by hand is put right by the next sweep.
+        due = edited.moment(due)
         if due is not None and (soonest is None or due - view.now < soonest):
             soonest = due - view.now
     return soonest
@@ -84,21 +87,22 @@ def _ready_page(db: sqlite3.Connection, queue: str, limit: int, after: int) -> l
 
 def _browsed(view: View, queue: str, state: MessageState, row: tuple[object, ...]) -> Browsed:
     seq, id, envelope, deliveries, attempts, crashes, lost, owner, fence, moment, reason, finished_at = row
-    until = seconds(moment - view.now) if isinstance(moment, int) else None
+    when = edited.moment(moment)
+    until = None if when is None else seconds(when - view.now)
     leased = state is MessageState.LEASED
     return Browsed(
         id=id,  # type: ignore[arg-type]
         queue=queue,
         state=state,
-        envelope=envelope or b"",  # type: ignore[arg-type]
-        counters=Counters(deliveries, attempts, crashes, lost),  # type: ignore[arg-type]
+        envelope=edited.raw(envelope) or b"",
+        counters=Counters(*edited.counters((deliveries, attempts, crashes, lost))),
         cursor=seq,  # type: ignore[arg-type]
-        owner=owner if leased else None,  # type: ignore[arg-type]
-        fence=fence if leased else None,  # type: ignore[arg-type]
+        owner=edited.text(owner) if leased else None,
+        fence=edited.moment(fence) if leased else None,
         deadline_in=until if leased else None,
         due_in=until if state is MessageState.DELAYED else None,
-        reason=_reason.decode(reason) if reason else None,  # type: ignore[arg-type]
-        finished_at=finished_at,  # type: ignore[arg-type]
+        reason=edited.read(_reason, reason),
+        finished_at=edited.number(finished_at),
     )
 
 
@@ -112,7 +116,7 @@ def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
 def _depth(view: View, queue: str) -> Depth:
     counts = {state: view.db.execute(sql, (queue,)).fetchone()[0] for state, sql in _COUNT.items()}
     counts["ready"] = _count_ready(view.db, queue)
-    oldest = _oldest_sent_at(view.db, queue) if counts["ready"] else None
+    oldest = edited.number(_oldest_sent_at(view.db, queue)) if counts["ready"] else None
     age = None if oldest is None else max(0.0, view.wall - oldest)
     return Depth(queue=queue, oldest_age_seconds=age, **counts)
 
@@ -140,7 +144,7 @@ def _oldest_sent_at(db: sqlite3.Connection, queue: str) -> float | None:
         for priority in range(MAX_PRIORITY + 1)
     ]
     found = [head for head in heads if head is not None]
-    return min(found)[1] if found else None
+    return min(found, key=itemgetter(0))[1] if found else None
 
 
 def _all_queues(db: sqlite3.Connection) -> set[str]:

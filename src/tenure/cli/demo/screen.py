@@ -14,6 +14,7 @@ from datetime import datetime
 import msgspec
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from tenure.broker import Depth
@@ -91,7 +92,7 @@ def _figures(scene: Scene) -> RenderableType:
     return _edges(Text.assemble(" ", left), Text.assemble(right, " "))
 
 
-def _queues(depths: Iterable[Depth], *, wide: bool) -> Rows:
+def _queues(depths: Iterable[Depth], *, wide: bool) -> Table:
     names = ["ready", "delayed", "leased", "dead", *(["oldest"] if wide else [])]
     rows = _table("queue", *names, right=names)
     for depth in sorted(depths, key=lambda depth: depth.queue):
@@ -108,7 +109,7 @@ def _queues(depths: Iterable[Depth], *, wide: bool) -> Rows:
     return rows
 
 
-def _workers(scene: Scene) -> Rows:
+def _workers(scene: Scene) -> Table:
     rows = _table("worker", "pid", "starts", "holds", "away", right=("pid", "starts", "holds", "away"))
     for member in scene.crew.members:
         rows.add_row(*_worker(member, scene))
@@ -207,7 +208,7 @@ def progress_line(scene: Scene) -> str:
 # -- pieces ----------------------------------------------------------------------------------------
 
 
-def _table(*columns: str, right: Iterable[str] = ()) -> Rows:
+def _table(*columns: str, right: Iterable[str] = ()) -> Table:
     table = Rows(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
     for column in columns:
         # Held at their usual width, so that nothing moves sideways when a word comes and goes.
@@ -216,7 +217,7 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Rows:
     return table
 
 
-def _side_by_side(left: Rows, right: Rows) -> Rows:
+def _side_by_side(left: Table, right: Table) -> Table:
     grid = Rows.grid(expand=True)
     grid.add_column(ratio=1)
     grid.add_column()
@@ -224,7 +225,7 @@ def _side_by_side(left: Rows, right: Rows) -> Rows:
     return grid
 
 
-def _edges(left: Text, right: Text) -> Rows:
+def _edges(left: Text, right: Text) -> Table:
     grid = Rows.grid(expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
@@ -232,7 +233,7 @@ def _edges(left: Text, right: Text) -> Rows:
     return grid
 
 
-def _indent(table: Rows) -> RenderableType:
+def _indent(table: Table) -> RenderableType:
     return Padding(table, (0, 0, 0, 1))
 
 

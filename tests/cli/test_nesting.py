@@ -31,11 +31,12 @@ def test_what_others_put_there_becomes_a_dead_letter_that_can_be_read(
     with closing(sqlite3.connect(folder / "jobs.db")) as db:
         db.execute("UPDATE message SET envelope = ?", (raw,))
         db.commit()
-    for words in (("messages", URL), ("show", URL, "deep"), ("show", URL, "deep", "--json", "--full")):
+    looks: list[tuple[str, ...]] = [("messages", URL), ("show", URL, "deep"), ("show", URL, "deep", "--full")]
+    for words in (*looks, ("show", URL, "deep", "--json")):
         assert tenure(*words).exit_code == 0
     worked("deep")
     (dead,) = answer(tenure("dead", "list", URL, "--json"))["messages"]
     assert dead["id"] == "deep"
     assert dead["reason"]["code"] in ("body_undecodable", "payload_invalid")
-    for words in (("dead", "list", URL), ("show", URL, "deep"), ("show", URL, "deep", "--full"), ("messages", URL)):
+    for words in (*looks, ("dead", "list", URL)):
         assert tenure(*words).exit_code == 0

@@ -130,6 +130,9 @@ local function entries_after(P, level, number, count)
   return call('XRANGE', P .. 's' .. level, '(' .. number, '+', 'COUNT', count)
 end
 
+-- Whether an XADD was refused for its number, and not because memory is short or the key is of another kind.
+local function is_too_low(error) return find(error, 'equal or smaller', 1, true) or find(error, 'exhausted', 1, true) end
+
 -- A stream written anew with its newest entries: it forgets which numbers it has had. (XSETID cannot: from Redis 7 on it
 -- takes no number below one that was removed.)
 local function write_anew(key, most)

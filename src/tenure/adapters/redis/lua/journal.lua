@@ -17,6 +17,7 @@ if word == 'append' then
     return redis.pcall('XADD', KEY, 'MINID', '~', keep, num(last) .. '-0', 'c', count, 'n', ARGV[6], 'o', ARGV[7], 'j', ARGV[8])
   end
   local added = add()
+  if type(added) == 'table' and added.err and not is_too_low(added.err) then error(added.err, 0) end
   if type(added) == 'table' and added.err then
     -- Somebody put a higher number there by hand: go on behind it. A page with a number that cannot be counted from is
     -- dropped: no reader could go on behind it either.

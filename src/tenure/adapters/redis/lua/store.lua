@@ -33,7 +33,7 @@ local function put(P, level, place, id, raw)
     local added = redis.pcall('XADD', P .. 's' .. level, place .. '-0', 'i', id, 'e', raw)
     if type(added) ~= 'table' or not added.err then return true end
     if find(added.err, 'WRONGTYPE', 1, true) then error(added.err, 0) end
-    if try == 2 or not go_on_from(P, level, tonumber(place) - 1) then break end
+    if try == 2 or not is_too_low(added.err) or not go_on_from(P, level, tonumber(place) - 1) then break end
   end
   call('ZCARD', P .. 'b' .. level)
   call('HSET', P .. 'x:' .. id, 'e', raw)

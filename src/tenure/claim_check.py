@@ -23,6 +23,7 @@ from tenure.broker import BrokerTraits, Sent
 from tenure.cloakroom import Cloakroom, name_of
 from tenure.errors import TenureError
 from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 logger = logging.getLogger("tenure.claim_check")
@@ -125,7 +126,8 @@ class ClaimCheck:
 
     async def check_in(self, batch: Sequence[Outgoing], limit: int) -> list[Outgoing]:
         """The same messages, those over `limit` with tickets: their bodies are kept when this returns."""
-        large = [place for place, out in enumerate(batch) if is_over(out.message, limit)]
+        # What cannot be sent has no size: the broker says why.
+        large = [place for place, out in enumerate(batch) if unsendable(out) is None and is_over(out.message, limit)]
         return await self._leave(batch, large) if large else list(batch)
 
     async def _leave(self, batch: Sequence[Outgoing], places: Sequence[int]) -> list[Outgoing]:

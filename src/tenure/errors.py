@@ -16,6 +16,7 @@
     ├── BadMessage
     │   ├── UnknownTask          unknown_task
     │   ├── BodyTooLarge         body_too_large
+    │   ├── BodyTooDeep          body_too_deep
     │   ├── BodyUndecodable      body_undecodable
     │   ├── PayloadInvalid       payload_invalid
     │   ├── KeyConflict          key_conflict
@@ -118,6 +119,12 @@ class BodyTooLarge(BadMessage):
     """The encoded message is larger than the broker takes."""
 
     code = "body_too_large"
+
+
+class BodyTooDeep(BadMessage):
+    """The payload's lists and objects are nested deeper than every worker can read."""
+
+    code = "body_too_deep"
 
 
 class BodyUndecodable(BadMessage):

@@ -4,11 +4,26 @@ A refusal is an answer, not an error: `Broker.send` gives one for each message t
 and `door.py` raises it to whoever submits. What only one vendor refuses stands in the vendor's folder. Pure.
 """
 
-from tenure.errors import BadArgument, BadMessage, BodyTooLarge, KeyConflict, QueueGone, StoreMissing, TenureError
+from tenure.errors import (
+    BadArgument,
+    BadMessage,
+    BodyTooDeep,
+    BodyTooLarge,
+    BodyUndecodable,
+    KeyConflict,
+    QueueGone,
+    StoreMissing,
+    TenureError,
+)
 from tenure.message import Message
 from tenure.verdict import Reason
 
-_ERRORS: dict[str, type[BadMessage]] = {"body_too_large": BodyTooLarge, "key_conflict": KeyConflict}
+_ERRORS: dict[str, type[BadMessage]] = {
+    "body_too_large": BodyTooLarge,
+    "body_too_deep": BodyTooDeep,
+    "body_undecodable": BodyUndecodable,
+    "key_conflict": KeyConflict,
+}
 
 
 def error_of(refusal: Reason) -> BadMessage:

@@ -22,6 +22,7 @@ import msgspec.inspect
 from tenure.call import OPTION_NAMES
 from tenure.context import Context, SyncContext
 from tenure.errors import BadTask, PayloadInvalid, ResultInvalid, ResultTooLarge
+from tenure.rules.sendable import MOST_LEVELS, is_too_deep
 
 #: Options that are also good names for data. Nothing is unclear about them: `submit` takes the handler's own
 #: parameters, `app.submit` the options.
@@ -128,6 +129,9 @@ class Signature:
             raise ResultInvalid(msg) from error
         if b"null" in raw and _has_no_number(result):
             msg = f"{self._name} returned NaN or infinity, which have no JSON form"
+            raise ResultInvalid(msg)
+        if is_too_deep(raw):
+            msg = f"{self._name} returned lists and objects nested over {MOST_LEVELS} levels"
             raise ResultInvalid(msg)
         if len(raw) > limit:
             msg = f"{self._name} returned {len(raw)} bytes of JSON, and results may have {limit}"

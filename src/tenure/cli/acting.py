@@ -11,9 +11,8 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-import click
-
 from tenure.app import Tenure
+from tenure.cli.output import console, say_line
 from tenure.errors import TenureError
 from tenure.operating import Operator, this_user
 from tenure.redriving import in_turn
@@ -83,10 +82,10 @@ class Meter:
             with self._bar() as advance:
                 yield advance
         except (Interrupted, KeyboardInterrupt):
-            click.echo(f"Interrupted: {self._so_far}.", err=True)
+            say_line(f"Interrupted: {self._so_far}.", err=True)
             raise KeyboardInterrupt from None
         except TenureError:
-            click.echo(f"Stopped: {self._so_far}; the same command goes on with the rest.", err=True)
+            say_line(f"Stopped: {self._so_far}; the same command goes on with the rest.", err=True)
             raise
 
     @property
@@ -99,11 +98,10 @@ class Meter:
         if not self._shown:
             yield self._count
             return
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        with Progress(*columns, console=console(err=True), transient=True) as progress:
             task = progress.add_task(self._verb, total=self.total)
 
             def advance(number: int) -> None:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from tenure.cli.failing import NotConfirmed
+from tenure.cli.output import say_line
+from tenure.cli.plain import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,8 +31,8 @@ def ask(question: str, *, would: str, warning: str = "") -> None:
     if not is_watched():
         raise NotConfirmed(f"{would}, and nobody is there to ask: add --yes; nothing was changed")
     if warning:
-        click.echo(warning, err=True)
-    if not click.confirm(question, err=True):
+        say_line(warning, err=True)
+    if not click.confirm(one_line(question), err=True):
         raise NotConfirmed("not confirmed; nothing was changed")
 
 

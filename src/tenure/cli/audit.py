@@ -83,10 +83,9 @@ def audit(
 
 def _watched(paths: Sequence[str], rules: Sequence[str], exclude: Sequence[str]) -> Report:
     """Audit, with a bar for people who look."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    screen = Console(stderr=True)
+    screen = console(err=True)
     is_watched = sys.stderr.isatty()
     columns = (TextColumn("audit"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
     with Progress(*columns, console=screen, transient=True, disable=not is_watched) as progress:
@@ -154,11 +153,12 @@ def _what(width: int) -> list[str]:
 
 def _print_rules(out: "Console", findings: Sequence[Located]) -> None:
     """Each rule that was met, once: what it means, and what to do."""
-    from rich.table import Table
     from rich.text import Text
 
+    from tenure.cli.screen import Rows
+
     met = {one.finding.id for one in findings}
-    grid = Table.grid(padding=(0, 1))
+    grid = Rows.grid(padding=(0, 1))
     for rule in (rule for rule in RULES.values() if rule.id in met):
         grid.add_row(Text(rule.id, style=_STYLES[rule.severity]), Text(f"{rule.title}."))
         grid.add_row("", Text(rule.why))

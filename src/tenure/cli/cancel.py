@@ -9,7 +9,7 @@ from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import ask, yes_option
 from tenure.cli.failing import NotCancelled
-from tenure.cli.output import plural, say_json
+from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
 from tenure.errors import MessageNotFound
 from tenure.message import MessageState
@@ -40,14 +40,14 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         states = Counter(_state(record.state) for record in open_)
         kinds = ", ".join(f"{number} {state}" for state, number in states.most_common())
         many = plural(len(open_), "message")
-        click.echo(f"Will cancel {many}: {kinds}", err=as_json)
+        say_line(f"Will cancel {many}: {kinds}", err=as_json)
         ask(f"Cancel {len(open_)}?", would=f"{many} would be cancelled")
     answers = run_cancel(app, [record.id for record in records], quiet=as_json)
     if as_json:
         say_json({"messages": [_as_json(record, answers[record.id]) for record in records]})
     else:
         for record in records:
-            click.echo(f"{record.id}: {_told(record, answers[record.id])}")
+            say_line(f"{record.id}: {_told(record, answers[record.id])}")
     late = [record for record in records if answers[record.id] is None]
     if late:
         stayed = "it had ended before and stayed as it was" if len(late) == 1 else "they had ended before and stayed so"

@@ -30,8 +30,8 @@ def completion(shell: str | None, *, as_json: bool) -> None:
     if as_json:
         say_json({"shell": shell, "install": _INSTALL[shell], "script": script})
         return
-    click.echo(f"# To install it, run once: {_INSTALL[shell]}")
-    click.echo(script)
+    click.echo(f"# To install it, run once: {_INSTALL[shell]}")  # noqa: TID251 - our own words
+    click.echo(script)  # noqa: TID251 - our own words
 
 
 def _own_shell() -> str:

@@ -95,7 +95,7 @@ def _told(error: Exception) -> int:
     match error:
         case click.UsageError():
             if error.ctx is not None:
-                click.echo(error.ctx.get_usage(), err=True)
+                click.echo(error.ctx.get_usage(), err=True)  # noqa: TID251 - our own words
             return _line("usage", error.format_message(), BAD_INPUT)
         case click.ClickException():
             return _line("usage", error.format_message(), BAD_INPUT)
@@ -112,7 +112,7 @@ def _told(error: Exception) -> int:
 
 def _line(code: str, sentence: str, exit_code: int) -> int:
     # One line, whatever the sentence carries: logs are read line by line.
-    click.echo(
+    click.echo(  # noqa: TID251 - styled, and made plain
         f"{click.style(f'error[{code}]', fg='red', bold=True)}: {one_line(' '.join(sentence.split()))}", err=True
     )
     return exit_code

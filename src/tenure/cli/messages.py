@@ -72,9 +72,9 @@ def messages(
     if hidden:
         out.print(f"{'' if shown else 'Nothing to show: '}{instead(hidden)}.", markup=False, soft_wrap=True)
     if more:
-        out.print(f"[dim]The first {plural(limit, 'message')}; --limit shows more.[/]")
+        out.print(f"The first {plural(limit, 'message')}; --limit shows more.", style="dim")
     for pause in answer.pauses:
-        out.print(f"[yellow]{pause.queue} is paused[/] {since(pause, wall)}: nothing of it is leased.")
+        out.print(_paused(pause, wall))
 
 
 async def _collect(
@@ -105,6 +105,13 @@ async def _open(
             if len(seen) == limit:
                 break
     return seen
+
+
+def _paused(pause: Pause, wall: float) -> "Text":
+    from rich.text import Text
+
+    rest = one_line(f" {since(pause, wall)}: nothing of it is leased.")
+    return Text.assemble((one_line(f"{pause.queue} is paused"), "yellow"), rest)
 
 
 def _nothing(queue: str | None, state: str | None, task: str | None) -> str:
@@ -172,8 +179,10 @@ def _narrow(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     for one in seen:
         below = Text(_reason(one), style="dim")
         rows.add_row(
-            Text.assemble(one.browsed.id, "\n", below) if below.plain else one.browsed.id,
-            Text.assemble(one.task or "–", "\n", (one.browsed.owner, "dim")) if one.browsed.owner else one.task,
+            Text.assemble(one_line(one.browsed.id), "\n", below) if below.plain else one.browsed.id,
+            Text.assemble(one_line(one.task or "–"), "\n", (one_line(one.browsed.owner), "dim"))
+            if one.browsed.owner
+            else one.task,
             Text.assemble(_state(one), "\n", (spoken(one.age_seconds(wall)), "dim")),
             _counts(one),
             _left(one, wall),

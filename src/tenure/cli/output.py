@@ -1,4 +1,7 @@
-"""What goes to standard output: JSON for programs, tables for people."""
+"""What goes to standard output: JSON for programs, lines and tables for people.
+
+Nothing else writes for people: what comes from messages and stores is made plain here (`plain.py`, `screen.py`).
+"""
 
 import re
 import sys
@@ -6,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 import msgspec
+
+from tenure.cli.plain import one_line, plain_json, plain_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,16 +36,28 @@ _LONGEST_RULE = 100
 
 def say_json(value: Any) -> None:
     """One JSON document on one line."""
-    click.echo(msgspec.json.encode(value))
+    click.echo(plain_json(msgspec.json.encode(value)))  # noqa: TID251 - here
 
 
-def console() -> "Console":
-    """Standard output for tables; into a file or a pipe nothing is wrapped, cut or padded."""
-    from rich.console import Console
+def say_line(text: str, *, err: bool = False) -> None:
+    """One line for people, whatever the names in it are."""
+    click.echo(one_line(text), err=err)  # noqa: TID251 - here
 
+
+def say_lines(text: str, *, err: bool = False) -> None:
+    """A text of several lines."""
+    click.echo(plain_lines(text), err=err)  # noqa: TID251 - here
+
+
+def console(*, err: bool = False) -> "Console":
+    """Standard output, or standard error, for tables; into a file or a pipe nothing is wrapped, cut or padded."""
+    from tenure.cli.screen import Screen
+
+    if err:
+        return Screen(stderr=True)
     if sys.stdout.isatty():
-        return Console(highlight=False)
-    return Console(highlight=False, width=1_000, file=cast("TextIO", _Unpadded(sys.stdout)))
+        return Screen()
+    return Screen(width=1_000, file=cast("TextIO", _Unpadded(sys.stdout)))
 
 
 class _Unpadded:
@@ -61,9 +78,10 @@ class _Unpadded:
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
     """A table without frames: a header, a rule, rows."""
     from rich import box
-    from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    from tenure.cli.screen import Rows
+
+    table = Rows(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
     return table

@@ -10,7 +10,7 @@ from tenure.cli.acting import operator
 from tenure.cli.asking import ask, yes_option
 from tenure.cli.failing import UnknownQueue
 from tenure.cli.naming import check_known, full_name, paused, since
-from tenure.cli.output import plural, say_json
+from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split
 from tenure.notice import Pause
 
@@ -35,7 +35,7 @@ def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         say_json({"queues": [{"queue": name, "changed": changed[name]} for name in names]})
         return
     for name in names:
-        click.echo(_paused(depths[name], before.get(name), app.clock.wall()))
+        say_line(_paused(depths[name], before.get(name), app.clock.wall()))
 
 
 @click.command(short_help="Let workers lease from a paused queue again.")
@@ -55,7 +55,7 @@ def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool
     before = {pause.queue: pause for pause in run(app, paused)}
     names = sorted(before) if everything else [full_name(app, queue) for queue in dict.fromkeys(queues)]
     if everything and len(names) > 1 and not yes:
-        click.echo(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", err=as_json)
+        say_line(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", err=as_json)
         ask(f"Resume {len(names)}?", would=f"{plural(len(names), 'queue')} would be resumed")
     missing = [name for name in names if name not in before]
     if missing:
@@ -65,9 +65,9 @@ def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool
         say_json({"queues": [{"queue": name, "changed": changed[name]} for name in names]})
         return
     for name in names:
-        click.echo(_resumed(name, before.get(name), app.clock.wall()))
+        say_line(_resumed(name, before.get(name), app.clock.wall()))
     if not names:
-        click.echo("No queue is paused.")
+        say_line("No queue is paused.")
 
 
 def _words(words: tuple[str, ...]) -> tuple[str | None, list[str]]:

@@ -1,13 +1,16 @@
 """Text from elsewhere, made plain: what an exception or a payload says cannot forge a line or steer a terminal.
 
-Used by `logs.py`, `failing.py` and whatever shows a message's reason.
+Used by `screen.py` and `output.py` for everything that people see, and by `logs.py`.
 """
 
 import re
 
-#: What moves a cursor, clears a screen or begins a line; a tab only moves on.
-_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
-_BUT_NEWLINE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+#: What does something to a terminal or to the text around it: control characters (also those above 127, which some
+#: terminals obey), line and paragraph separators, what turns the direction of text around, and halves of characters.
+#: A tab only moves on.
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_CONTROL = re.compile(f"[\n{_CONTROLS}]")
+_BUT_NEWLINE = re.compile(f"[{_CONTROLS}]")
 
 
 def one_line(text: str) -> str:
@@ -18,6 +21,18 @@ def one_line(text: str) -> str:
 def plain_lines(text: str) -> str:
     """As `one_line`, for a text of several lines."""
     return _BUT_NEWLINE.sub(_escaped, text)
+
+
+def is_plain(text: str) -> bool:
+    """Whether there is nothing to escape but line breaks."""
+    return _BUT_NEWLINE.search(text) is None
+
+
+def plain_json(raw: bytes) -> bytes:
+    r"""JSON that says the same, with such characters as `\u009b`: it may be looked at on a terminal, too."""
+    if raw.isascii() and b"\x7f" not in raw:
+        return raw
+    return _BUT_NEWLINE.sub(lambda found: f"\\u{ord(found[0]):04x}", raw.decode("utf-8", "surrogatepass")).encode()
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
 from tenure.cli.asking import ask, dry_run_option, yes_option
 from tenure.cli.naming import check_known, full_name
-from tenure.cli.output import count, plural, say_json
+from tenure.cli.output import count, plural, say_json, say_line
 from tenure.cli.seen import check_shown
 from tenure.cli.target import find, json_option, run, split
 from tenure.message import MessageState
@@ -47,7 +47,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     many = "messages" if total is None else plural(total, "message")
     if not as_json or not (yes or dry_run):
         kept = f"; {count(depth.leased)} running stay" if depth.leased else ""
-        click.echo(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", err=as_json)
+        say_line(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", err=as_json)
     if dry_run or total == 0:
         if as_json:
             say_json({"queue": queue, "purged": 0, "would": counts, "dry_run": dry_run})
@@ -61,7 +61,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     if as_json:
         say_json({"queue": queue, "purged": meter.done, "would": counts, "dry_run": False})
     else:
-        click.echo(f"Purged: {meter.done:,}")
+        say_line(f"Purged: {meter.done:,}")
 
 
 async def _depth(app: Tenure, queue: str, states: Sequence[MessageState]) -> Depth:

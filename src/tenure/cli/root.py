@@ -86,9 +86,9 @@ def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        click.echo(f"tenure {version('tenure')}")
+        click.echo(f"tenure {version('tenure')}")  # noqa: TID251 - our own words
     except PackageNotFoundError:
-        click.echo("tenure (not installed: run from its source)")
+        click.echo("tenure (not installed: run from its source)")  # noqa: TID251 - our own words
     ctx.exit()
 
 

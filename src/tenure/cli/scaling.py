@@ -189,6 +189,8 @@ def table(rows: Sequence[Needed], width: int) -> "RenderableType":
     """One row a queue; where the terminal is narrow, on two lines."""
     from rich.text import Text
 
+    from tenure.cli.screen import stacked
+
     figures = (*_FIGURES, "ready only") if width >= _WIDE else _NARROW
     shown = plain_table("queue", *figures, right=figures)
     for row in rows:
@@ -201,6 +203,6 @@ def table(rows: Sequence[Needed], width: int) -> "RenderableType":
             shown.add_row(row.queue, ready, leased, due, mean, q99, now, advised, only)
         else:
             pair = Text.assemble(advised, "\n", only)
-            shown.add_row(row.queue, f"{ready}\n{leased}", f"{due}\n{now}", f"{mean}\n{q99}", pair)
+            shown.add_row(row.queue, stacked(ready, leased), stacked(due, now), stacked(mean, q99), pair)
     keep_figures(shown, width)
     return shown

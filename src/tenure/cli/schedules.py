@@ -14,7 +14,8 @@ from tenure.cli.acting import operator
 from tenure.cli.duration import spoken
 from tenure.cli.failing import UnknownSchedule
 from tenure.cli.naming import near
-from tenure.cli.output import STATE_STYLES, WIDE, console, plain_table, say_json
+from tenure.cli.output import STATE_STYLES, WIDE, console, plain_table, say_json, say_line
+from tenure.cli.plain import one_line
 from tenure.cli.target import find, is_place, json_option, run, target_argument
 from tenure.message import MessageState
 from tenure.notice import Tick
@@ -120,7 +121,7 @@ def _forget(app: Tenure, name: str, *, as_json: bool) -> None:
         say_json({"forgotten": full})
         return
     begins = "; it is in the code, so it begins anew" if full in app.schedules else ""
-    click.echo(f"Forgotten: {full}{begins}")
+    say_line(f"Forgotten: {full}{begins}")
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -148,8 +149,8 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     first.max_width = max(len("schedule / when"), left - second.max_width)
     for row in rows:
         table.add_row(
-            Text.assemble(_name(row), "\n", (row.spec, "dim")),
-            Text.assemble(row.task, "\n", (row.queue, "dim")),
+            Text.assemble(_name(row), "\n", (one_line(row.spec), "dim")),
+            Text.assemble(one_line(row.task), "\n", (one_line(row.queue), "dim")),
             Text.assemble(_last(row, wall), "\n", _message(row)),
             _next(row, wall),
         )
@@ -159,7 +160,11 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
 def _name(row: Row) -> "Text":
     from rich.text import Text
 
-    return Text.assemble(row.name, ("  not in this app", "yellow")) if row.in_app is False else Text(row.name)
+    return (
+        Text.assemble(one_line(row.name), ("  not in this app", "yellow"))
+        if row.in_app is False
+        else Text(one_line(row.name))
+    )
 
 
 def _last(row: Row, wall: float) -> str:

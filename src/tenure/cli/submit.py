@@ -18,7 +18,8 @@ from tenure.cli.duration import DURATION
 from tenure.cli.failing import BadTarget
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
 from tenure.cli.naming import check_known, full_name
-from tenure.cli.output import say_json
+from tenure.cli.output import say_json, say_line, say_lines
+from tenure.cli.plain import plain_json
 from tenure.cli.target import find, is_place, json_option, meant, run, split
 from tenure.cli.waiting import Waited, say_failure, wait
 from tenure.errors import BadArgument, PayloadInvalid, StoreMissing, TaskFailed
@@ -151,11 +152,11 @@ def _say(waited: Waited, *, as_json: bool) -> None:
         say_json(document if waited.result is None else document | {"result": msgspec.Raw(waited.result)})
         return
     if waited.result is not None:
-        click.echo(waited.result)
+        say_lines(plain_json(waited.result).decode())
         return
-    click.echo(waited.id)
+    say_line(waited.id)
     if waited.duplicate:
-        click.echo("It was sent before, by the same id, key or unique word: nothing new was stored.", err=True)
+        say_line("It was sent before, by the same id, key or unique word: nothing new was stored.", err=True)
 
 
 def _explain_words(words: tuple[str, ...], rest: list[str]) -> None:
@@ -183,7 +184,7 @@ def _body(text: str, example: str, hint: str) -> bytes:
     raw = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
     try:
         msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"the payload is not JSON: {error}; write it as {example}{hint}. Nothing was sent"
         raise PayloadInvalid(msg) from error
     return raw

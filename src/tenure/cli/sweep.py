@@ -14,7 +14,7 @@ from tenure.app import Tenure
 from tenure.broker import Swept
 from tenure.cli.duration import DURATION, spoken
 from tenure.cli.naming import queues_of
-from tenure.cli.output import plural, say_json
+from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.seen import look
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.event import Event
@@ -94,19 +94,19 @@ async def _windows_end_in(app: Tenure) -> float | None:
 
 def _say(done: _Done, target: str) -> None:
     for owner in done.retired:
-        click.echo(f"{owner} is gone: what it held is ready again")
+        say_line(f"{owner} is gone: what it held is ready again")
     if done.adopted:
-        click.echo(f"{plural(len(done.adopted), 'lease')} had no end; now they have one")
-    click.echo(f"{plural(len(done.returned), 'overdue message')} returned, {len(done.dead)} to the dead letters")
+        say_line(f"{plural(len(done.adopted), 'lease')} had no end; now they have one")
+    say_line(f"{plural(len(done.returned), 'overdue message')} returned, {len(done.dead)} to the dead letters")
     if done.grace and done.windows_end_in is not None:
         again = f"--for {max(1, round(done.windows_end_in + 1))}s"
-        click.echo(
+        say_line(
             "No sweep ran for a while, so an outage is assumed: leases got a fresh window, the last of which "
-            f"ends in {spoken(done.windows_end_in)}. A later sweep returns what is not touched by then.\n"
-            f"To wait for that: {' '.join(f'tenure sweep {target} {again}'.split())}"
+            f"ends in {spoken(done.windows_end_in)}. A later sweep returns what is not touched by then."
         )
+        say_line(f"To wait for that: {' '.join(f'tenure sweep {target} {again}'.split())}")
     elif done.grace:
-        click.echo(
+        say_line(
             "No sweep ran for a while, so an outage is assumed: leases got a fresh window. A later sweep returns what "
             "is not touched by then."
         )

@@ -10,12 +10,13 @@ import textwrap
 from collections.abc import AsyncIterator
 from typing import Any
 
-import click
 import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
 from tenure.cli.naming import is_served, paused, since
+from tenure.cli.output import console, say_line, say_lines
+from tenure.cli.plain import one_line
 from tenure.errors import TaskFailed
 from tenure.handle import Handle
 from tenure.message import MessageState
@@ -36,14 +37,14 @@ class Waited(msgspec.Struct, frozen=True):
 async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool) -> Waited:
     """The result; raises as `Handle.result` does."""
     if not quiet:
-        click.echo(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
+        say_line(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
     record = await handle.status()
     pause = None if record.is_finished else await _pause_of(app, record.queue)
     if pause is not None:
         stopped = f"queue {record.queue} is paused {since(pause, app.clock.wall())}"
-        click.echo(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
+        say_line(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
     elif not record.is_finished and not await is_served(app, record.queue):
-        click.echo(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
+        say_line(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
     async with _watching(handle, quiet=quiet):
         result = await app.handle(handle.id).result(None if seconds == float("inf") else seconds)
     return Waited(handle.id, handle.duplicate, msgspec.json.encode(result))
@@ -56,7 +57,7 @@ async def _pause_of(app: Tenure, queue: str) -> Pause | None:
 def say_failure(error: TaskFailed) -> None:
     """The worker's traceback, above the line that says what failed."""
     if error.remote_traceback:
-        click.echo(f"in the worker:\n{textwrap.indent(error.remote_traceback.rstrip(), '  ')}", err=True)
+        say_lines(f"in the worker:\n{textwrap.indent(error.remote_traceback.rstrip(), '  ')}", err=True)
 
 
 @contextlib.asynccontextmanager
@@ -65,10 +66,9 @@ async def _watching(handle: Handle[Any], *, quiet: bool) -> AsyncIterator[None]:
     if quiet or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
     from rich.status import Status
 
-    with Status("waiting", console=Console(stderr=True)) as status:
+    with Status("waiting", console=console(err=True)) as status:
         watcher = asyncio.get_running_loop().create_task(_watch(handle, status))
         try:
             yield
@@ -79,8 +79,10 @@ async def _watching(handle: Handle[Any], *, quiet: bool) -> AsyncIterator[None]:
 
 
 async def _watch(handle: Handle[Any], status: Any) -> None:
+    from rich.text import Text
+
     while True:
-        status.update(doing(await handle.status()))
+        status.update(Text(one_line(doing(await handle.status()))))
         await asyncio.sleep(_LOOK_SECONDS)
 
 

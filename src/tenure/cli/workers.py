@@ -17,6 +17,7 @@ from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
 from tenure.cli.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.plain import one_line
 from tenure.cli.presence import judged
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.errors import BodyUndecodable
@@ -145,10 +146,10 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     first.max_width, last.max_width = left // 2, left - left // 2
     for row in rows:
         table.add_row(
-            Text.assemble(row.id, "\n", (f"{row.host}, {row.pid}", "dim")),
+            Text.assemble(one_line(row.id), "\n", (one_line(f"{row.host}, {row.pid}"), "dim")),
             spoken(wall - row.started_at),
             str(row.concurrency),
-            Text.assemble(_holds(row), "\n", (", ".join(row.queues), "dim")),
+            Text.assemble(_holds(row), "\n", (one_line(", ".join(row.queues)), "dim")),
         )
     return table
 

@@ -61,6 +61,28 @@ STRANGERS: dict[str, Put] = {
     "a record without anything else": _hash("m", NOBODY, "5123|0|task"),
     "a special record without anything else": _hash("m", NOBODY, "x7123|zz|task"),
     "an empty record": _hash("m", "", ""),
+    "one whose name is no text waits": lambda house: (
+        _hash("m", BINARY, "5123|0|task")(house),
+        _zset("b5", 0, BINARY)(house),
+    ),
+    "one whose name is no text is due": lambda house: (
+        _hash("m", BINARY, "x5124|0|task")(house),
+        _zset("z", 0, BINARY)(house),
+    ),
+    "one whose name is no text is lent": lambda house: (
+        _hash("m", BINARY, "5125|0|task")(house),
+        _hash("l", BINARY, "77")(house),
+        _hash("loan", "77", "1000000|8|client/1r")(house),
+    ),
+    "a message that will never be due": lambda house: (
+        _hash("m", "never", "5126|0|task")(house),
+        _zset("z", float("inf"), "never")(house),
+    ),
+    "an entry with the highest number": _entry("s1", {"i": "unknown", "e": "{}"}, f"{2**64 - 1}-{2**64 - 1}"),
+    "the highest place": _hash("m", NOBODY, f"5{2**64 - 1}|0|task"),
+    "numbers without end": lambda house: house.raw.hset(
+        _key(house, "meta"), mapping=dict.fromkeys(("n", "f", "bk", "bn", "bw", "c1", "c5", "c9"), "inf")
+    ),
     "somebody who came back": _zset("b5", 0, NOBODY),
     "somebody who came back, no text": _zset("b9", float("inf"), BINARY),
     "somebody who is due": _zset("z", 0, NOBODY),

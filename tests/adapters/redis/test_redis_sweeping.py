@@ -129,7 +129,7 @@ async def test_a_sweeper_that_was_frozen_on_the_way_returns_nothing(
     # One that does not know the queue yet: it judges first, and looks then.
     sweeper, _ = redis.connect(harness._options, clock=harness.clock)
     await sweeper.open()
-    run_all = sweeper._store.run_all
+    run_each = sweeper._store.run_each
 
     async def late(calls: Any, **more: Any) -> Any:
         calls = list(calls)
@@ -138,9 +138,9 @@ async def test_a_sweeper_that_was_frozen_on_the_way_returns_nothing(
             # In virtual time a call carries the time; the server's own would have gone on.
             now = str(round(harness.clock.monotonic() * 1e6))
             calls = [call._replace(arguments=[now, *call.arguments[1:]]) for call in calls]
-        return await run_all(calls, **more)
+        return await run_each(calls, **more)
 
-    monkeypatch.setattr(sweeper._store, "run_all", late)
+    monkeypatch.setattr(sweeper._store, "run_each", late)
     assert await sweeper.sweep(harness.sweep_request()) == Swept()
     assert await harness.state_of(lease.id) == MessageState.LEASED
     await sweeper.close()

@@ -60,7 +60,7 @@ async def test_what_is_noted_is_there_after_a_restart(tmp_path: Path) -> None:
         await place.broker.cancel(["a"])
     async with Place(tmp_path / "q.db") as place:
         board = place.state.board
-        assert await board.read() == Notices((Pause("mail", 1.5, "ada"),), 1)
+        assert await board.read() == Notices((Pause("mail", 1.5, "ada"),), 1, ("a",))
         assert await board.ticks() == [TICK]
         assert not await board.tick(TICK)
         assert await board.resume("mail")

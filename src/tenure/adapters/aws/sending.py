@@ -20,6 +20,7 @@ from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
 from tenure.refusal import too_large, unique_not_plain
+from tenure.rules.sendable import unsendable
 from tenure.table import Write
 from tenure.verdict import Reason
 
@@ -33,6 +34,18 @@ _NEW, _AGAIN, _KNOWN = "new", "again", "known"
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     """Store messages, each once; those that are to be unique one by one."""
+    refusals = [unsendable(outgoing) for outgoing in batch]
+    if any(refusals):
+        good = [outgoing for outgoing, refusal in zip(batch, refusals, strict=True) if refusal is None]
+        sent = iter(await _send_all(store, good))
+        return [
+            next(sent) if refusal is None else Sent(outgoing.message.id, refusal=refusal)
+            for outgoing, refusal in zip(batch, refusals, strict=True)
+        ]
+    return await _send_all(store, batch)
+
+
+async def _send_all(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     if all(outgoing.message.unique is None for outgoing in batch):
         return await _send(store, batch)
     answers: list[Sent] = []
@@ -140,6 +153,9 @@ def group_of(message: Message) -> str:
 
 def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
     """Why `send` would refuse it, by what is known of its queue here. None: it would not."""
+    told = unsendable(outgoing)
+    if told is not None:
+        return told
     known = store.spots.remembered(_spot(store, outgoing.message))
     return _judge(store.options, outgoing, wire.pack(outgoing.message, store.options.wire), known)
 

@@ -22,11 +22,24 @@ from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.refusal import of_size, unique_not_plain
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 
 async def send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     """Store what is new. Returns when everything that was taken is in its queue."""
+    refusals = [unsendable(outgoing) for outgoing in batch]
+    if any(refusals):
+        good = [outgoing for outgoing, refusal in zip(batch, refusals, strict=True) if refusal is None]
+        sent = iter(await _send_all(store, good))
+        return [
+            next(sent) if refusal is None else Sent(outgoing.message.id, refusal=refusal)
+            for outgoing, refusal in zip(batch, refusals, strict=True)
+        ]
+    return await _send_all(store, batch)
+
+
+async def _send_all(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     if all(outgoing.message.unique is None for outgoing in batch):
         return await _send(store, batch)
     answers: list[Sent] = []
@@ -149,7 +162,7 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
 
 def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
     """Why `send` would refuse it. None: it would not. Raises `BadSetting` for a queue's name that cannot be."""
-    return _refusal(store, outgoing, encode(outgoing.message))
+    return unsendable(outgoing) or _refusal(store, outgoing, encode(outgoing.message))
 
 
 def _refusal(store: Store, outgoing: Outgoing, raw: bytes) -> Reason | None:

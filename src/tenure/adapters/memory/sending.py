@@ -17,6 +17,7 @@ from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.record import Ending
 from tenure.refusal import key_conflict, of_size
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 
@@ -27,6 +28,9 @@ def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
 
 def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     message = outgoing.message
+    refusal = unsendable(outgoing)
+    if refusal is not None:
+        return Sent(message.id, refusal=refusal)
     envelope = encode(message)
     refused = of_size(message, len(envelope), store.traits.body_limit)
     if refused is not None:
@@ -60,7 +64,8 @@ def hand_on(store: Store, batch: Sequence[Outgoing], now: float) -> None:
 
 def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
     """Why `send` would refuse it, whatever is stored. None: it would not."""
-    return of_size(outgoing.message, len(encode(outgoing.message)), store.traits.body_limit)
+    message = outgoing.message
+    return unsendable(outgoing) or of_size(message, len(encode(message)), store.traits.body_limit)
 
 
 def put_aside(store: Store, batch: Sequence[Refused], now: float) -> None:

@@ -7,6 +7,7 @@ The only place that knows Redis's error codes. Each sentence says what happened 
 import asyncio
 import re
 import ssl
+from typing import Any
 
 from redis import exceptions
 
@@ -149,7 +150,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
         return BadURL(f"{place} is none ({text}); nothing was written. Write redis:// instead")
     if code in _PASSING:
         return BrokerUnavailable(f"{place} cannot take this now: {_PASSING[code]} ({text}); nothing was written")
-    if "WRONGTYPE" in text:
+    if is_foreign(error):
         return StoreForeign(
             f"{place}: a key of Tenure holds something else ({text}); it was left as it is. Another program uses the "
             "same names: give Tenure a prefix of its own (?prefix=…), or remove the key"
@@ -170,6 +171,16 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
             outcome_unknown=sent,
         )
     return away(place, error, sent=sent)
+
+
+def is_foreign(error: object) -> bool:
+    """Whether a key of ours holds something else."""
+    return isinstance(error, BaseException) and "WRONGTYPE" in str(error)
+
+
+def translate_foreign(answer: Any, place: str) -> Any:
+    """The answer; if it says that a key holds something else, the error that says so to people."""
+    return translate(answer, place, sent=False) if is_foreign(answer) else answer
 
 
 def away(place: str, error: BaseException | None, *, sent: bool) -> BrokerUnavailable:

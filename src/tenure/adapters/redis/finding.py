@@ -12,6 +12,7 @@ import msgspec
 from tenure.adapters.redis import strange
 from tenure.adapters.redis.script import FIND
 from tenure.adapters.redis.store import Store
+from tenure.errors import StoreForeign
 from tenure.message import Counters, MessageState
 from tenure.record import Ending, Progress
 from tenure.verdict import Reason
@@ -52,14 +53,19 @@ async def find(store: Store, ids: Sequence[str], queues: Sequence[str] | None = 
     if not ids:
         return {}
     queues = await store.queues() if queues is None else queues
-    answers = await store.run_all([store.call(FIND, [queue], ids) for queue in queues], writes=False)
+    answers = await store.run_each([store.call(FIND, [queue], ids) for queue in queues], writes=False)
     read = (
         _read(id, queue, one)
         for queue, reply in zip(queues, answers, strict=True)
+        if not isinstance(reply, StoreForeign)
         for id, one in zip(ids, reply, strict=True)
         if one
     )
-    return {found.id: found for found in read if found is not None}
+    found = {one.id: one for one in read if one is not None}
+    foreign = next((reply for reply in answers if isinstance(reply, StoreForeign)), None)
+    if foreign is not None and not found.keys() >= {*ids}:
+        raise foreign  # it may lie in the queue that cannot be read
+    return found
 
 
 def read_record(text: bytes) -> tuple[int, float, str] | None:

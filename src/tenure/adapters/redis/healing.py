@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tenure.adapters.redis.script import HEAL
 from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.strange import text_of
+from tenure.adapters.redis.strange import sound, text_of
 
 logger = logging.getLogger("tenure.redis")
 
@@ -20,14 +20,17 @@ _WHAT = {
     1: "message %s of queue %s was neither waiting nor lent, and waits again",
     2: "%s in queue %s cannot be read, and lies with the dead letters",
     3: "%s in queue %s belongs to no message, and was dropped",
+    4: "message %s of queue %s was to wait for more than ten years, and is due now",
 }
 
 
 async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str]]:
     """The ids of those that wait again, and of those that are dead now."""
-    moved: dict[int, list[str]] = {1: [], 2: [], 3: []}
-    answers = await store.run_all([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
+    moved: dict[int, list[str]] = {kind: [] for kind in _WHAT}
+    answers = await store.run_each([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
     for queue, answer in zip(queues, answers, strict=True):
+        if not sound(queue, answer):
+            continue
         for kind, raw in zip(answer[::2], answer[1::2], strict=True):
             id = text_of(raw)
             logger.warning(_WHAT[kind], id, queue)

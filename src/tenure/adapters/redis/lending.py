@@ -11,8 +11,9 @@ from typing import Any
 from tenure.adapters.redis import faults
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.strange import sound, text_of
 from tenure.broker import BrokerTraits
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreForeign
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
 from tenure.owner import retired
@@ -46,7 +47,7 @@ class Lending:
         if self._store.link.is_cluster:
             leases = await self._lease_from_each(request, queues, want, asked)
         else:
-            leases = await self._lease(request, queues, want, asked, self._traits.lease_byte_limit)
+            leases = await self._lease_from_all(request, queues, want, asked)
         if leases:
             await self._make_known({lease.queue for lease in leases})
         return leases
@@ -58,8 +59,18 @@ class Lending:
         except (BrokerError, ConfigurationError) as error:  # what was lent is lent, and must be told
             logger.debug("the next lease says it: %s", error)
 
+    async def _lease_from_all(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
+        """In one step. If a key of one of them is not ours, that one is left out."""
+        try:
+            return await self._lease(request, queues, want, asked, self._traits.lease_byte_limit)
+        except StoreForeign:
+            if len(queues) == 1:
+                raise
+        return await self._lease_from_each(request, queues, want, asked)
+
     async def _lease_from_each(self, request: LeaseRequest, queues: list[str], want: int, asked: float) -> list[Lease]:
         leases: list[Lease] = []
+        foreign: list[StoreForeign] = []
         await self._store.refuse_banned(request.owner)
         room = self._traits.lease_byte_limit
         for queue in queues:
@@ -68,12 +79,17 @@ class Lending:
                     some = await self._lease(request, [queue], want - len(leases), asked, room, len(leases))
                     leases += some
                     room -= sum(len(lease.envelope) for lease in some)
+                except StoreForeign as error:
+                    sound(queue, error)
+                    foreign.append(error)
                 except BrokerUnavailable as error:
                     if leases and not error.outcome_unknown:
                         break  # a queue whose server is away must not keep what others have lent
                     if leases:
                         raise faults.in_part(error) from error
                     raise
+        if len(foreign) == len(queues):
+            raise foreign[0]
         return leases
 
     async def _lease(
@@ -138,13 +154,14 @@ class Lending:
         asked = store.clock.monotonic()
         queues = await store.queues()
         request = "*" if request_id is None else f"={request_id}"
-        answers = await store.run_all([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
+        answers = await store.run_each([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
         return [
             Lease(
-                id.decode(), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
+                text_of(id), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
                 read_counters(counters) if counters else _FIRST_DELIVERY,
             )
             for queue, reply in zip(queues, answers, strict=True)
+            if sound(queue, reply)
             for id, raw, fence, window, left, counters in _by(6, reply)
         ]  # fmt: skip
 

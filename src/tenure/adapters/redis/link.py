@@ -51,8 +51,13 @@ class Link:
             drops += line.drops
         return drops
 
-    async def run_all(self, calls: Iterable[Call], confirmation: Confirmation | None = None) -> list[Any]:
-        """Run several scripts, in one exchange where they lie on one server."""
+    async def run_all(
+        self, calls: Iterable[Call], confirmation: Confirmation | None = None, *, each: bool = False
+    ) -> list[Any]:
+        """Run several scripts, in one exchange where they lie on one server.
+
+        `each`: a script that met a key of another kind has a `StoreForeign` for its answer, and the others have theirs.
+        """
         calls, made = list[Call](), calls
 
         def keyed() -> Iterator[tuple[str, Command]]:
@@ -64,7 +69,7 @@ class Link:
         for place, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
                 answers[place] = await self._ask_again(calls[place], confirmation, alone=len(answers) == 1)
-        return self._all_checked(answers, confirmation)
+        return self._all_checked(answers, confirmation, each=each)
 
     async def _ask_again(self, call: Call, confirmation: Confirmation | None, *, alone: bool) -> Any:
         try:
@@ -148,8 +153,11 @@ class Link:
             raise faults.translate(answer, self.options.place, sent=False) from answer
         return answer
 
-    def _all_checked(self, answers: list[Any], confirmation: Confirmation | None) -> list[Any]:
+    def _all_checked(self, answers: list[Any], confirmation: Confirmation | None, *, each: bool = False) -> list[Any]:
         errors = [answer for answer in answers if isinstance(answer, BaseException)]
+        if each and errors:
+            answers = [faults.translate_foreign(answer, self.options.place) for answer in answers]
+            errors = [error for error in errors if not faults.is_foreign(error)]
         if errors:
             error = faults.translate(errors[0], self.options.place, sent=False)
             raise error if len(errors) == len(answers) else faults.in_part(error) from errors[0]

@@ -11,11 +11,13 @@ from typing import Any
 from tenure.adapters.redis.finding import Found, find, read_finished, read_record
 from tenure.adapters.redis.script import DEPTH, WAITING
 from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.strange import text_of
+from tenure.adapters.redis.strange import sound, text_of
 from tenure.broker import Browsed, Depth
 from tenure.message import MessageState
 
 _PIECE = 1000
+#: For a record that cannot be read.
+_NO_PLACE = (1, 0.0, "")
 _FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
 
 
@@ -50,8 +52,12 @@ async def _page(store: Store, queue: str, state: MessageState, limit: int, after
     async for pairs in scan:
         ids = pairs[::2]
         records = await store.command_at(names, "HMGET", f"{names}m", *ids)
-        read = [(read_record(record), text_of(id)) for id, record in zip(ids, records, strict=True) if record]
-        numbered = [(record[0], id) for record, id in read if record is not None]
+        # One whose record cannot be read has no place: it is shown first.
+        numbered = [
+            ((read_record(record) or _NO_PLACE)[0], text_of(id))
+            for id, record in zip(ids, records, strict=True)
+            if record
+        ]
         first = heapq.nsmallest(limit, {*first, *(one for one in numbered if one[0] > after)})
     return [id for _, id in first]
 
@@ -112,12 +118,23 @@ def _age(store: Store, sent: bytes) -> float | None:
         return None
 
 
+def _unknown(queue: str) -> Depth:
+    """Of a queue in which a key is not ours nobody can say how much lies there."""
+    return Depth(queue=queue, ready=None, delayed=None, leased=None, dead=None, oldest_age_seconds=None)
+
+
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """Exact counts, and the age of what has lain ready longest."""
     asked = await store.queues() if queues is None else queues
-    answers = await store.run_all([store.call(DEPTH, [queue], ()) for queue in asked], writes=False)
+    calls = [store.call(DEPTH, [queue], ()) for queue in asked]
+    # Where a queue was named, its garbage is told; where all are asked, it must not hide the others.
+    answers = await (store.run_each(calls, writes=False) if queues is None else store.run_all(calls, writes=False))
     depths = []
-    for queue, (ready, delayed, leased, dead, sent) in zip(asked, answers, strict=True):
+    for queue, answer in zip(asked, answers, strict=True):
+        if not sound(queue, answer):
+            depths.append(_unknown(queue))
+            continue
+        ready, delayed, leased, dead, sent = answer
         age = _age(store, sent)
         if queues is not None or ready or delayed or leased or dead:
             depths.append(

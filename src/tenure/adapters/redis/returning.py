@@ -5,6 +5,8 @@ queues; what is overdue, and has the server begun anew, in each queue. Then the 
 healed too. A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns
 nothing. After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that
 rare sweeps return what nobody touches.
+
+A queue in which a key holds something else is left out, and told of once; the others are swept.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,9 @@ from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.roster import SILENCE_SECONDS, holding
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
 from tenure.adapters.redis.store import Store, micros, read_queues
+from tenure.adapters.redis.strange import sound, text_of
 from tenure.broker import SweepRequest, Swept
+from tenure.errors import StoreForeign
 from tenure.rules import lapse as rule
 
 #: Queues that are looked at in one step.
@@ -90,17 +94,31 @@ class Returning:
         judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds), micros(SILENCE_SECONDS)))
         groups = self._groups(self._known)
         calls = [judge, *self._calls("look", request, _limited(groups, request))]
-        (gap, silence, known), *answers = await store.run_all(calls)
-        looks = _looks(groups, answers)
+        judged, *answers = await store.run_each(calls)
+        if isinstance(judged, StoreForeign):  # that belongs to all queues
+            raise judged
+        gap, silence, known = judged
+        looks = await self._looks(groups, answers, request)
         queues = read_queues(known)
         new = self._groups(sorted({*queues} - {*self._known}))
         if new:
-            looks += _looks(new, await store.run_all(self._calls("look", request, _limited(new, request))))
+            looks += await self._looks(new, await self._run("look", request, _limited(new, request)), request)
         self._known = sorted(queues)
         # Beginning with another one each time, so that a limit starves none.
         self._turn += 1
         start = self._turn % len(looks) if looks else 0
         return bool(gap), int(silence), looks[start:] + looks[:start]
+
+    async def _looks(self, groups: list[list[str]], answers: Sequence[Any], request: SweepRequest) -> list[_Look]:
+        """What was seen. Where a key of one queue is not ours, the others of its group are looked at one by one."""
+        seen = [*zip(groups, answers, strict=True)]
+        mixed = [group for group, answer in seen if isinstance(answer, StoreForeign) and len(group) > 1]
+        if mixed:
+            singles = [[queue] for group in mixed for queue in group]
+            seen = [one for one in seen if one[0] not in mixed]
+            seen += zip(singles, await self._run("look", request, _limited(singles, request)), strict=True)
+        sane = [(group, answer) for group, answer in seen if sound(group[0], answer)]
+        return _read_looks(sane)
 
     def _groups(self, queues: list[str]) -> list[list[str]]:
         """Those that one script can look at."""
@@ -113,8 +131,9 @@ class Returning:
         count = 0
         while left:
             answers = await self._run("grace", request, (([queue], (cursor,)) for queue, cursor in left))
-            count += sum(lent for _, lent in answers)
-            left = [(queue, cursor) for (queue, _), (cursor, _) in zip(left, answers, strict=True) if cursor != b"0"]
+            told = [(queue, *said) for (queue, _), said in zip(left, answers, strict=True) if sound(queue, said)]
+            count += sum(lent for _, _, lent in told)
+            left = [(queue, cursor) for queue, cursor, _ in told if cursor != b"0"]
         return count
 
     async def _excuse(self, queues: list[str], request: SweepRequest, silence: int) -> int:
@@ -123,10 +142,9 @@ class Returning:
         left = [(queue, 0) for queue in queues]
         while left:
             answers = await self._run("excuse", request, (([queue], (silence, skip)) for queue, skip in left))
-            count += sum(given for _, given, _ in answers)
-            left = [
-                (queue, skip + skipped) for (queue, skip), (more, _, skipped) in zip(left, answers, strict=True) if more
-            ]
+            told = [(*one, *said) for one, said in zip(left, answers, strict=True) if sound(one[0], said)]
+            count += sum(given for *_, given, _ in told)
+            left = [(queue, skip + skipped) for queue, skip, more, _, skipped in told if more]
         return count
 
     async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[list[str], list[str]]:
@@ -141,14 +159,16 @@ class Returning:
         )
         returned: list[str] = []
         dead: list[str] = []
-        for answer in answers:
-            if not isinstance(answer, int):  # else we were held up; the next sweep judges anew
+        for (look, _), answer in zip(shares, answers, strict=True):
+            if sound(look.queue, answer) and not isinstance(
+                answer, int
+            ):  # else we were held up; the next sweep judges anew
                 returned += _of_kind(answer, _RETURNED)
                 dead += _of_kind(answer, _DEAD)
         return returned, dead
 
     async def _run(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Any]:
-        return await self._store.run_all(self._calls(mode, request, calls))
+        return await self._store.run_each(self._calls(mode, request, calls))
 
     def _calls(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Call]:
         lease = micros(request.lease_seconds)
@@ -181,10 +201,10 @@ def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:
     return [(group, (request.limit,)) for group in groups]
 
 
-def _looks(groups: list[list[str]], answers: Sequence[Any]) -> list[_Look]:
+def _read_looks(seen: Iterable[tuple[list[str], Any]]) -> list[_Look]:
     return [
-        _Look(queue, at, overdue, bool(began_anew), tuple(id.decode() for id in adopted))
-        for group, answer in zip(groups, answers, strict=True)
+        _Look(queue, at, overdue, bool(began_anew), tuple(text_of(id) for id in adopted))
+        for group, answer in seen
         for queue, (at, overdue, began_anew, *adopted) in zip(group, answer, strict=True)
     ]
 
@@ -198,4 +218,4 @@ def _shares(looks: Iterable[_Look], limit: int) -> Iterable[tuple[_Look, int]]:
 
 
 def _of_kind(answer: Sequence[Any], wanted: int) -> list[str]:
-    return [id.decode() for kind, id in zip(answer[::2], answer[1::2], strict=True) if kind == wanted]
+    return [text_of(id) for kind, id in zip(answer[::2], answer[1::2], strict=True) if kind == wanted]

@@ -18,6 +18,7 @@ from tenure.broker import Refused, Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
 from tenure.refusal import key_conflict, of_size
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 _encode = msgspec.json.Encoder().encode
@@ -82,6 +83,10 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
     parcels: dict[str, Parcel] = {}
     for place, outgoing in enumerate(batch):
         message = outgoing.message
+        refusal = unsendable(outgoing)
+        if refusal is not None:
+            answers[place] = Sent(message.id, refusal=refusal)
+            continue
         raw = envelope.encode(message)
         refused = of_size(message, len(raw), body_limit)
         if refused is not None:
@@ -103,7 +108,8 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
 
 def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
     """Why `send` would refuse it, whatever the server says. None: it would not."""
-    return of_size(outgoing.message, len(envelope.encode(outgoing.message)), body_limit)
+    message = outgoing.message
+    return unsendable(outgoing) or of_size(message, len(envelope.encode(message)), body_limit)
 
 
 async def put_aside(store: Store, batch: Sequence[Refused]) -> None:

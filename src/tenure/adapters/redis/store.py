@@ -26,6 +26,7 @@ from tenure.adapters.redis.script import LOOK, Script
 from tenure.adapters.redis.sentinel import SentinelLink
 from tenure.adapters.redis.server_wall import ServerWall
 from tenure.clock import Clock, SystemClock
+from tenure.errors import StoreForeign
 from tenure.finding import Finding
 from tenure.owner import retired
 
@@ -179,12 +180,23 @@ class Store:
         self._require_open()
         if isinstance(calls, list) and not calls:
             return []
+        return await self._run(calls, writes=writes, keeps=keeps, each=False)
+
+    async def run_each(self, calls: Sequence[Call], *, writes: bool = True) -> list[Any]:
+        """Run scripts on one queue each, where the garbage in one must not stop the others.
+
+        The answer of a queue in which a key is not ours is a `StoreForeign`; nothing was changed there.
+        """
+        self._require_open()
+        return await self._run(calls, writes=writes, keeps=False, each=True) if calls else []
+
+    async def _run(self, calls: Iterable[Call], *, writes: bool, keeps: bool, each: bool) -> list[Any]:
         options, confirmation = self.options, None
         if keeps and options.durability == "replicated":
             confirmation = Confirmation(options.timeout_seconds, disk_too=self._has_waitaof)
         self._busy += 1
         try:
-            answers = await self.link.run_all(calls, confirmation)
+            answers = await self.link.run_all(calls, confirmation, each=each)
             if writes and self.is_virtual:
                 await self._let_hear()
         finally:
@@ -285,6 +297,13 @@ class Store:
 
     async def _leasable_in(self, queues: Sequence[str]) -> float | None:
         groups = [[queue] for queue in queues] if self.link.is_cluster else [list(queues)]
-        answers = await self.run_all([self.call(LOOK, group, ()) for group in groups], writes=False)
+        answers = await self.run_each([self.call(LOOK, group, ()) for group in groups], writes=False)
+        if any(isinstance(answer, StoreForeign) for answer in answers):
+            # One of them cannot be read; it must not keep the others waiting.
+            answers = await self.run_each([self.call(LOOK, [queue], ()) for queue in queues], writes=False)
+            foreign = [answer for answer in answers if isinstance(answer, StoreForeign)]
+            if len(foreign) == len(answers):
+                raise foreign[0]
+            answers = [answer for answer in answers if not isinstance(answer, StoreForeign)]
         # A timer may go off a hair too early.
         return min(((answer + 1) / 1e6 if answer else 0.0 for answer in answers if answer >= 0), default=None)

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from tenure.errors import StoreForeign
+
 logger = logging.getLogger("tenure.redis")
 
 #: What was told of already; so many at most are remembered.
@@ -27,6 +29,17 @@ def tell(where: str, raw: bytes) -> None:
     _told.add((where, raw))
     shown = raw[:80].decode(errors="backslashreplace")
     logger.warning("a value in %s was not written by Tenure (%s); it is left out. Remove it", where, shown)
+
+
+def sound(queue: str, answer: Any) -> bool:
+    """Whether a queue could be looked at. If not, say once why it is left out."""
+    if not isinstance(answer, StoreForeign):
+        _told.discard((queue, b"foreign"))
+        return True
+    if (queue, b"foreign") not in _told:
+        _told.add((queue, b"foreign"))
+        logger.error("queue %s is left out, other queues are served: %s", queue, answer)
+    return False
 
 
 def read(decoder: msgspec.json.Decoder[Any], raw: bytes, where: str) -> Any:

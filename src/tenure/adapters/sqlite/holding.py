@@ -6,6 +6,7 @@ Run by `writer.py` (touch) and `reader.py` (held).
 
 from collections.abc import Sequence
 
+from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.receipt import STAND, find, receipt_for, rows_of
 from tenure.adapters.sqlite.states import GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros, seconds
@@ -42,15 +43,21 @@ def held(view: View, owner: str, request_id: str | None, monotonic: float) -> li
         Lease(
             id=id,
             queue=queue,
-            envelope=envelope or b"",
+            envelope=edited.raw(envelope) or b"",
             owner=owner,
             fence=fence,
             receipt=receipt_for(seq, id),
             seconds=window,
-            deadline=monotonic + (window if moment is None else seconds(moment - view.now)),
-            counters=Counters(*counters),
+            deadline=monotonic + _left(view, moment, window),
+            counters=Counters(*edited.counters(counters)),
         )
         for id, queue, envelope, fence, seq, window, moment, *counters in view.db.execute(
             _HELD, (owner, request_id)
         ).fetchall()
     ]
+
+
+def _left(view: View, moment: object, window: float) -> float:
+    """Seconds until a lease ends; of one that has no moment, its whole length."""
+    when = edited.moment(moment)
+    return window if when is None else seconds(when - view.now)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.fairness import Turns
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.many import listed
@@ -54,7 +55,7 @@ _CHOSEN = f"SELECT {_COLUMNS} FROM message WHERE seq IN (SELECT value FROM json_
 # The last column tells whether the messages are all alike: never lent before, and without a lease of their own.
 _READ = """
 SELECT json_group_array(seq), json_group_array(id), CAST(group_concat(raw, x'1e') AS BLOB),
-       max(counted) = 0 AND count(lease_seconds) = 0
+       max(counted) = 0 AND min(counted) = 0 AND count(lease_seconds) = 0
 FROM (%s)
 """
 _READ_MORE = """
@@ -62,7 +63,7 @@ SELECT seq, task, lease_seconds, deliveries, attempts, crashes, lost FROM messag
 WHERE seq IN (SELECT value FROM json_each(?))
 """
 _STAMP = f"""
-UPDATE message SET state = {LEASED}, fence = ?, moment = ?, deliveries = deliveries + 1
+UPDATE message SET state = {LEASED}, fence = ?, moment = ?, deliveries = {edited.sql_count("deliveries")} + 1
 WHERE seq IN (SELECT value FROM json_each(?))
 """
 
@@ -226,8 +227,10 @@ def _read_more(
     special = {}
     found = db.execute(_READ_MORE, (listed(seqs),)).fetchall()
     for seq, task, own_seconds, deliveries, attempts, crashes, lost in found:
-        seconds = request.seconds_by_task.get(task, request.seconds) if own_seconds is None else own_seconds
-        special[seq] = (bounds.clamp(seconds), Counters(deliveries + 1, attempts, crashes, lost))
+        own = edited.number(own_seconds)
+        seconds = request.seconds_by_task.get(task, request.seconds) if own is None else own
+        counted = edited.counters((deliveries, attempts, crashes, lost))
+        special[seq] = (bounds.clamp(seconds), Counters(counted[0] + 1, *counted[1:]))
     return special
 
 

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import msgspec
 
+from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.states import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import seconds
@@ -70,6 +71,8 @@ def leasable_in(view: View, queues: Sequence[str]) -> int | None:
             f"SELECT min(moment) FROM message INDEXED BY message_delayed WHERE state = {DELAYED} AND queue = ?",
             (queue,),
         ).fetchone()[0]
+        # One that was written by hand is put right by the next sweep.
+        due = edited.moment(due)
         if due is not None and (soonest is None or due - view.now < soonest):
             soonest = due - view.now
     return soonest
@@ -104,21 +107,22 @@ def _ready_page(db: sqlite3.Connection, queue: str, limit: int, after: int) -> l
 
 def _browsed(view: View, queue: str, state: MessageState, row: tuple[object, ...]) -> Browsed:
     seq, id, envelope, deliveries, attempts, crashes, lost, owner, fence, moment, reason, finished_at = row
-    until = seconds(moment - view.now) if isinstance(moment, int) else None
+    when = edited.moment(moment)
+    until = None if when is None else seconds(when - view.now)
     leased = state is MessageState.LEASED
     return Browsed(
         id=id,  # type: ignore[arg-type]
         queue=queue,
         state=state,
-        envelope=envelope or b"",  # type: ignore[arg-type]
-        counters=Counters(deliveries, attempts, crashes, lost),  # type: ignore[arg-type]
+        envelope=edited.raw(envelope) or b"",
+        counters=Counters(*edited.counters((deliveries, attempts, crashes, lost))),
         cursor=seq,  # type: ignore[arg-type]
-        owner=owner if leased else None,  # type: ignore[arg-type]
-        fence=fence if leased else None,  # type: ignore[arg-type]
+        owner=edited.text(owner) if leased else None,
+        fence=edited.moment(fence) if leased else None,
         deadline_in=until if leased else None,
         due_in=until if state is MessageState.DELAYED else None,
-        reason=_reason.decode(reason) if reason else None,  # type: ignore[arg-type]
-        finished_at=finished_at,  # type: ignore[arg-type]
+        reason=edited.read(_reason, reason),
+        finished_at=edited.number(finished_at),
     )
 
 
@@ -133,7 +137,8 @@ def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
         queues = sorted({*ready, *(queue for found in counts.values() for queue in found)})
     depths = []
     for queue in queues:
-        count, oldest = ready.get(queue, (0, None))
+        count, sent_at = ready.get(queue, (0, None))
+        oldest = edited.number(sent_at)
         age = None if oldest is None else max(0.0, view.wall - oldest)
         others = {state: found.get(queue, 0) for state, found in counts.items()}
         depths.append(Depth(queue=queue, ready=count, oldest_age_seconds=age, **others))

@@ -9,6 +9,7 @@ from functools import cache
 
 import msgspec
 
+from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.many import listed, pieces, placeholders
 from tenure.adapters.sqlite.states import NOTED
 from tenure.adapters.sqlite.transaction import Transaction
@@ -36,7 +37,7 @@ def remember(tx: Transaction, endings: Sequence[tuple[int, Sequence[Ending]]]) -
 
 def decode_history(raw: bytes | None) -> list[Ending]:
     """The endings in a history column."""
-    return _history.decode(raw) if raw else []
+    return edited.read(_history, raw) or []
 
 
 def keep(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:

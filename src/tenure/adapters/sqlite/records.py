@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.sqlite import note
+from tenure.adapters.sqlite import edited, note
 from tenure.adapters.sqlite.receipt import find
 from tenure.adapters.sqlite.states import STATES
 from tenure.adapters.sqlite.store import Store
@@ -76,22 +76,23 @@ def _get(view: View, id: str) -> Record | None:
     row = dict(zip((column[0] for column in cursor.description), values, strict=True))
     state = STATES[row["state"]]
     leased = state is MessageState.LEASED
-    until = None if row["moment"] is None else seconds(row["moment"] - view.now)
+    moment = edited.moment(row["moment"])
+    until = None if moment is None else seconds(moment - view.now)
     return Record(
         id=id,
         queue=row["queue"],
         task=row["task"],
         state=state,
-        counters=Counters(row["deliveries"], row["attempts"], row["crashes"], row["lost"]),
+        counters=Counters(*edited.counters([row[name] for name in ("deliveries", "attempts", "crashes", "lost")])),
         owner=row["owner"] if leased else None,
         fence=row["fence"] if leased else None,
-        sent_at=row["sent_at"],
-        finished_at=row["finished_at"],
+        sent_at=edited.number(row["sent_at"]),
+        finished_at=edited.number(row["finished_at"]),
         deadline_in=until if leased else None,
         due_in=until if state is MessageState.DELAYED else None,
         result=row["result"] if row["own_result"] is None else row["own_result"],
-        reason=_reason.decode(row["reason"]) if row["reason"] else None,
-        progress=_progress.decode(row["progress"]) if row["progress"] else None,
+        reason=edited.read(_reason, row["reason"]),
+        progress=edited.read(_progress, row["progress"]),
         history=tuple(note.decode_history(row["history"])),
-        envelope=row["envelope"],
+        envelope=edited.raw(row["envelope"]),
     )

@@ -4,16 +4,18 @@ Both look at the lease and move the message in one transaction, so one that was 
 revived. Run by `writer.py` for `broker.py`; lent again by `lending.py`.
 """
 
+import logging
 from typing import NamedTuple
 
 import msgspec
 
 from tenure.adapters.sqlite import roster
+from tenure.adapters.sqlite.edited import LONGEST_MICROS, sql_count
 from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.moving import Move, move
 from tenure.adapters.sqlite.receipt import Held
 from tenure.adapters.sqlite.release import release_claims_of
-from tenure.adapters.sqlite.states import GRACED, LEASED
+from tenure.adapters.sqlite.states import DELAYED, GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import SweepRequest, Swept
@@ -21,18 +23,27 @@ from tenure.message import Counters
 from tenure.record import Ending
 from tenure.rules.lapse import lapse
 
+logger = logging.getLogger("tenure.sqlite")
+
 _LEASED = f"INDEXED BY message_leased WHERE state = {LEASED}"
 _OVERDUE = f"""
 SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, attempts, lost, max_attempts)) FROM (
-    SELECT seq, message.id, queue, extras, loan.owner, coalesce(loan.has_presence, 0) AS has_presence, attempts, lost,
-           max_attempts
+    SELECT seq, message.id, queue, {sql_count("extras")} AS extras, loan.owner,
+           coalesce(loan.has_presence, 0) AS has_presence, {sql_count("attempts")} AS attempts,
+           {sql_count("lost")} AS lost, nullif({sql_count("max_attempts")}, 0) AS max_attempts
     FROM message INDEXED BY message_leased LEFT JOIN loan USING (fence)
     WHERE message.state = {LEASED} AND message.moment < ?
     ORDER BY message.moment LIMIT ?)
 """
+_DELAYED = f"message INDEXED BY message_delayed WHERE state = {DELAYED}"
+_NEXT_DELAYED = f"SELECT min(queue) FROM {_DELAYED} AND queue > ?"
+_MAKE_DUE = f"UPDATE message SET moment = ? WHERE seq IN (SELECT seq FROM {_DELAYED} AND queue = ? AND moment > ?)"
+_MAKE_DUE_NULL = (
+    f"UPDATE message SET moment = ? WHERE seq IN (SELECT seq FROM {_DELAYED} AND queue = ? AND moment IS NULL)"
+)
 _HELD_BY = f"""
 SELECT json_group_array(json_array(seq, id, queue, extras)) FROM (
-    SELECT seq, id, queue, extras FROM message {_LEASED}
+    SELECT seq, id, queue, {sql_count("extras")} AS extras FROM message {_LEASED}
     AND fence IN (SELECT fence FROM loan WHERE owner = ?) LIMIT ?)
 """
 _WINDOW = "1000000 * coalesce((SELECT seconds FROM loan WHERE loan.fence = message.fence), ?2)"
@@ -74,6 +85,7 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
         # A stall of less than a third of the lease is no excuse: it leaves room for another beat.
         tx.db.execute(_EXCUSE, (tx.now, request.lease_seconds, since, until))
     adopted = _adopt(tx, request.lease_seconds)
+    _make_due(tx)
     (text,) = tx.db.execute(_OVERDUE, (tx.now, request.limit)).fetchone()
     moves = [_judge(tx, overdue, request.max_attempts) for overdue in _overdue.decode(text)]
     move(tx, moves)
@@ -107,13 +119,30 @@ def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
 
 
 def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
-    """Give a deadline to leases that have none."""
-    rows = tx.db.execute(f"SELECT id FROM message {_LEASED} AND moment IS NULL").fetchall()
+    """Give a deadline to leases that have none, or one that was written by hand: in ten years, or no number at all."""
+    far = tx.now + LONGEST_MICROS
+    # Texts come after all numbers, in the index too.
+    rows = tx.db.execute(
+        f"SELECT id FROM message {_LEASED} AND moment IS NULL"
+        f" UNION ALL SELECT id FROM message {_LEASED} AND moment > ?",
+        (far,),
+    ).fetchall()
     if rows:
         deadline = tx.now + micros(lease_seconds)
         ids = listed([id for (id,) in rows])
         tx.db.execute("UPDATE message SET moment = ? WHERE id IN (SELECT value FROM json_each(?))", (deadline, ids))
     return tuple(id for (id,) in rows)
+
+
+def _make_due(tx: Transaction) -> None:
+    """What would be due after more than ten years, or at no moment, was edited by hand: it is due now."""
+    far, queue = tx.now + LONGEST_MICROS, ""
+    while (queue := tx.db.execute(_NEXT_DELAYED, (queue,)).fetchone()[0]) is not None:
+        made = tx.db.execute(_MAKE_DUE, (tx.now, queue, far)).rowcount
+        made += tx.db.execute(_MAKE_DUE_NULL, (tx.now, queue)).rowcount
+        if made:
+            logger.warning("%d messages of queue %s had no due time within ten years, and are due now", made, queue)
+            tx.stirred.add(queue)
 
 
 def _judge(tx: Transaction, overdue: Overdue, max_attempts: int) -> Move:

@@ -22,6 +22,7 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
 from tenure.refusal import key_conflict, of_size
+from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
@@ -66,6 +67,11 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
     is_simple = True
     for outgoing in batch:
         message = outgoing.message
+        refusal = unsendable(outgoing)
+        if refusal is not None:
+            entries.append(Entry(message, b"", wall, refusal=refusal))
+            is_simple = False
+            continue
         raw = envelope.encode(message)
         entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
         entry.refusal = of_size(message, len(raw), body_limit)
@@ -84,7 +90,8 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
 
 def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
     """Why `send` would refuse it, whatever the file says. None: it would not."""
-    return of_size(outgoing.message, len(envelope.encode(outgoing.message)), body_limit)
+    message = outgoing.message
+    return unsendable(outgoing) or of_size(message, len(envelope.encode(message)), body_limit)
 
 
 def store(tx: Transaction, parcel: Parcel) -> list[Sent]:
@@ -124,9 +131,11 @@ def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: in
 
 def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
     """With keys, refusals and the like among them: first decide for each, then store what is new."""
-    ids = _known_ids(tx, entries)
-    keys = _known_keys(tx, entries)
-    waiting = Waiting(tx, [(entry.message, _since(entry)) for entry in entries if entry.message.unique is not None])
+    # What is refused is not looked for: perhaps its id is no text.
+    asked = [entry for entry in entries if entry.refusal is None]
+    ids = _known_ids(tx, asked)
+    keys = _known_keys(tx, asked)
+    waiting = Waiting(tx, [(entry.message, _since(entry)) for entry in asked if entry.message.unique is not None])
     answers: list[Sent] = []
     new: list[Entry] = []
     for entry in entries:

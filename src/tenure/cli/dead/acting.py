@@ -16,7 +16,7 @@ from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import ask, dry_run_option, yes_option
 from tenure.cli.dead.choosing import Choice, chosen, filters, named
 from tenure.cli.duration import spoken
-from tenure.cli.output import plural, say_json
+from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.rate import RATE
 from tenure.cli.target import find, json_option, run, split_ids
 from tenure.redriving import kind_of
@@ -86,7 +86,7 @@ def _run(
     asks = len(ids) > 1 and not (yes or dry_run)
     if not as_json or asks:
         pace = f", in about {spoken(len(ids) / rate)}" if rate is not None and ids else ""
-        click.echo(f"{'Would' if dry_run else 'Will'} {act.verb} {many}{summary}{pace}", err=as_json)
+        say_line(f"{'Would' if dry_run else 'Will'} {act.verb} {many}{summary}{pace}", err=as_json)
     if dry_run or not ids:
         if as_json:
             say_json({act.past: [], "would": ids, "dry_run": dry_run})
@@ -102,16 +102,16 @@ def _run(
     if as_json:
         say_json({act.past: moved, "not_dead_any_more": sorted(set(ids) - set(moved)), "dry_run": False})
         return
-    click.echo(f"{act.past.capitalize()}: {len(moved):,}")
+    say_line(f"{act.past.capitalize()}: {len(moved):,}")
     if len(moved) < len(ids):
-        click.echo(f"{len(ids) - len(moved):,} were no longer dead when it came to it; they were left alone")
+        say_line(f"{len(ids) - len(moved):,} were no longer dead when it came to it; they were left alone")
 
 
 def _say_first(ids: list[str]) -> None:
     for id in ids[:_FIRST_IDS]:
-        click.echo(f"  {id}")
+        say_line(f"  {id}")
     if len(ids) > _FIRST_IDS:
-        click.echo(f"  … and {len(ids) - _FIRST_IDS:,} more; --json shows all")
+        say_line(f"  … and {len(ids) - _FIRST_IDS:,} more; --json shows all")
 
 
 async def _choose(app: Tenure, choice: Choice) -> tuple[list[str], str]:

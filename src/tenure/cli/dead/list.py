@@ -44,7 +44,8 @@ def list_(target: str | None, limit: int, *, as_json: bool, **by: Any) -> None:
             out.print(_block(one, wall, out.width))
     reasons = Counter(_code(one) for one in shown)
     summary = ", ".join(f"{number} {code}" for code, number in reasons.most_common())
-    out.print(f"[dim]{f'The first {limit}' if more else plural(len(shown), 'dead letter')}: {summary}[/]")
+    first = f"The first {limit}" if more else plural(len(shown), "dead letter")
+    out.print(one_line(f"{first}: {summary}"), style="dim")
 
 
 async def _collect(app: Tenure, choice: Choice, limit: int) -> tuple[list[Seen], int]:
@@ -61,7 +62,7 @@ def _block(one: Seen, wall: float, width: int) -> "Text":
     """One message on two lines: which, and why. The cause is what people look for, so it gets a whole line."""
     from rich.text import Text
 
-    head = Text.assemble((one.browsed.id, "bold"), f"  {one.task or 'unreadable'}")
+    head = Text.assemble((one_line(one.browsed.id), "bold"), one_line(f"  {one.task or 'unreadable'}"))
     age = Text(f"{spoken(one.age_seconds(wall))} old", style="dim")
     head.truncate(max(32, width - len(age) - 1), overflow="ellipsis")
     head.pad_right(max(1, width - len(head) - len(age)))
@@ -87,7 +88,7 @@ def _code(one: Seen) -> str:
 
 
 def _why(one: Seen) -> tuple[tuple[str, str], str]:
-    return (_code(one), "red"), f": {one_line(_text(one))}"
+    return (one_line(_code(one)), "red"), f": {one_line(_text(one))}"
 
 
 def _text(one: Seen) -> str:

@@ -15,7 +15,7 @@ from tenure.cli.demo.screen import Scene, draw, progress_line, summary
 from tenure.cli.demo.stage import Plan, Stage
 from tenure.cli.duration import DURATION
 from tenure.cli.failing import DONE, TROUBLE
-from tenure.cli.output import console, say_json
+from tenure.cli.output import console, say_json, say_line, say_lines
 from tenure.cli.target import json_option
 from tenure.errors import StoreUnwritable
 
@@ -71,8 +71,8 @@ def _say(stage: Stage, reckoning: Reckoning, *, as_json: bool) -> None:
         say_json(figures)
         return
     for told in summary(board, stage.crew, stage.traffic.recognised, reckoning):
-        click.echo(f"  {told}")
-    click.echo(str(reckoning))
+        say_line(f"  {told}")
+    say_lines(str(reckoning))
 
 
 class _Folder:
@@ -95,7 +95,7 @@ class _Folder:
         if self._given is not None:
             return
         if self.worth_a_look or error is not None:
-            click.echo(f"Data and logs are kept in {self.path}", err=True)
+            say_line(f"Data and logs are kept in {self.path}", err=True)
         else:
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -133,7 +133,7 @@ class _Lines:
         self._next = _LINE_EVERY_SECONDS
 
     def __enter__(self) -> None:
-        click.echo("Tenure demo: real workers on an embedded SQLite database", err=self._to_stderr)
+        say_line("Tenure demo: real workers on an embedded SQLite database", err=self._to_stderr)
 
     def __exit__(self, *error: object) -> None:
         pass
@@ -142,4 +142,4 @@ class _Lines:
         """Say how it goes, if it is time to."""
         if scene.elapsed_seconds >= self._next:
             self._next = scene.elapsed_seconds + _LINE_EVERY_SECONDS
-            click.echo(progress_line(scene), err=self._to_stderr)
+            say_line(progress_line(scene), err=self._to_stderr)

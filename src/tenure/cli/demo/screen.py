@@ -24,6 +24,7 @@ from tenure.cli.demo.glance import Glance, Held
 from tenure.cli.demo.reckoning import Reckoning
 from tenure.cli.duration import countdown, spoken
 from tenure.cli.output import count, plural
+from tenure.cli.screen import Rows
 
 #: Lines that are always there: title, figures, headings, blanks, hint.
 _FRAME_LINES = 10
@@ -208,7 +209,7 @@ def progress_line(scene: Scene) -> str:
 
 
 def _table(*columns: str, right: Iterable[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
+    table = Rows(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
     for column in columns:
         # Held at their usual width, so that nothing moves sideways when a word comes and goes.
         least = _WIDTHS.get(column)
@@ -217,7 +218,7 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Table:
 
 
 def _side_by_side(left: Table, right: Table) -> Table:
-    grid = Table.grid(expand=True)
+    grid = Rows.grid(expand=True)
     grid.add_column(ratio=1)
     grid.add_column()
     grid.add_row(_indent(left), right)
@@ -225,7 +226,7 @@ def _side_by_side(left: Table, right: Table) -> Table:
 
 
 def _edges(left: Text, right: Text) -> Table:
-    grid = Table.grid(expand=True)
+    grid = Rows.grid(expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row(left, right)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from tenure.cli.duration import countdown, exact, spoken
 from tenure.cli.naming import since
-from tenure.cli.plain import plain_lines
+from tenure.cli.plain import one_line, plain_lines
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
 from tenure.message import MessageState
@@ -20,7 +20,7 @@ _TRACEBACK_LINES = 6
 def sentence(step: Step) -> str:
     """What happened, in a line; the table has its time and its name already."""
     tell = _SENTENCES.get(step.what, _other)
-    return tell(step)
+    return one_line(tell(step))
 
 
 def _run(step: Step) -> str:
@@ -101,14 +101,20 @@ def below(step: Step, shown: str, *, full: bool) -> Iterator[str]:
 
 def _why(reason: Reason) -> str:
     text = plain_lines(reason.text.rstrip())
-    return f"{reason.code}: {text}" if text else reason.code
+    code = one_line(reason.code)
+    return f"{code}: {text}" if text else code
 
 
 # -- where it is now -------------------------------------------------------------------------------
 
 
 def now(found: Found, wall: float) -> str:
-    """Where it is, and what it waits for."""
+    """Where it is, and what it waits for; how far it is stands on a line of its own."""
+    far = _far(found.record.progress) if found.record.state is MessageState.LEASED else ""
+    return "\n".join(filter(None, map(one_line, (_where(found, wall), far))))
+
+
+def _where(found: Found, wall: float) -> str:
     record, pause = found.record, found.pause
     stopped = "" if pause is None else f"; its queue is paused {since(pause, wall)}"
     match record.state:
@@ -121,7 +127,7 @@ def now(found: Found, wall: float) -> str:
             sized = "" if found.size is None else f" of size {amount(found.size)}"
             usual = "" if found.usual_seconds is None else f"; runs{sized} usually take {exact(found.usual_seconds)}"
             who = record.owner or "an unknown worker"
-            return f"attempt {record.attempt} on {who}{left}{usual}{_far(record.progress)}"
+            return f"attempt {record.attempt} on {who}{left}{usual}"
         case MessageState.DEAD:
             return "until somebody redrives or deletes it"
     return f"for {spoken(wall - record.finished_at)}" if record.finished_at is not None else ""
@@ -135,4 +141,4 @@ def _far(progress: Progress | None) -> str:
     if progress is None:
         return ""
     parts = [] if progress.fraction is None else [f"{progress.fraction:.0%}"]
-    return f"\n{' '.join([*parts, progress.note])}".rstrip()
+    return " ".join([*parts, progress.note]).rstrip()

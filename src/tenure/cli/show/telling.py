@@ -9,6 +9,7 @@ import msgspec
 from tenure.cli.duration import exact, spoken
 from tenure.cli.moment import local
 from tenure.cli.output import STATE_STYLES
+from tenure.cli.plain import one_line, plain_lines
 from tenure.cli.show.account import below, now, sentence
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 #: Without --full: so many lines of a payload or a result.
 _PAYLOAD_LINES = 20
 _INDENT = 4
+#: So much of a header's name is shown.
+_LONGEST_NAME = 40
 
 _STYLES = {
     "sent": "cyan", "completed": "green", "failed": "yellow", "crashed": "yellow", "lost": "yellow",
@@ -40,18 +43,21 @@ def tell(out: "Console", found: Found, wall: float, *, full: bool) -> None:
 
 
 def _tell_who(out: "Console", found: Found) -> None:
-    from rich.table import Table
     from rich.text import Text
 
+    from tenure.cli.screen import Rows
+
     record = found.record
-    rows = Table.grid(padding=(0, 2))
+    rows = Rows.grid(padding=(0, 2))
     rows.add_column(style="dim", no_wrap=True)
     rows.add_column(overflow="fold")
-    rows.add_row("message", Text(record.id, style="bold"))
-    rows.add_row("task", Text(record.task or "– (its envelope cannot be read)"))
-    rows.add_row("queue", Text(record.queue))
+    rows.add_row("message", Text(one_line(record.id), style="bold"))
+    rows.add_row("task", Text(one_line(record.task or "– (its envelope cannot be read)")))
+    rows.add_row("queue", Text(one_line(record.queue)))
     for name, value in _about(found).items():
-        rows.add_row(name, Text(value))
+        # A name as long as the terminal is wide would leave no room for any value.
+        shown = one_line(name)
+        rows.add_row(shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…", Text(one_line(value)))
     out.print(rows)
 
 
@@ -128,10 +134,11 @@ class _Line:
         self._what = max(len(word) for word in (found.record.state, *map(_word, found.steps)))
 
     def __call__(self, time: str, since: str, what: "Text", text: str) -> "Table":
-        from rich.table import Table
         from rich.text import Text
 
-        row = Table.grid(padding=(0, 2))
+        from tenure.cli.screen import Rows
+
+        row = Rows.grid(padding=(0, 2))
         row.add_column(width=len("00:00:00.000"), style="dim" if since or time != "now" else "bold")
         row.add_column(width=self._since, style="dim", justify="right")
         row.add_column(width=self._what)
@@ -154,32 +161,37 @@ def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
     if raw is None:
         gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
         why = f"not kept once a message is {found.record.state}" if gone else "this broker cannot show it"
-        out.print(f"\n[bold]payload[/]  [dim]{why}[/]")
+        out.print(Text.assemble("\n", ("payload", "bold"), (f"  {why}", "dim")))
     elif found.message is None:
-        out.print(f"\n[bold]raw bytes[/]  [dim]{len(raw):,}, which are no envelope[/]")
+        out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(raw):,}, which are no envelope", "dim")))
         _indented(out, f"{found.unreadable}\n{raw!r}", full=full)
     elif found.message.ticket is not None:
         ticket = found.message.ticket
         out.print()
-        out.print(Text.assemble(("payload", "bold"), f"  {ticket.size:,} bytes at {ticket.place}"), soft_wrap=True)
+        where = one_line(f"  {ticket.size:,} bytes at {ticket.place}")
+        out.print(Text.assemble(("payload", "bold"), where), soft_wrap=True)
     else:
         _tell_json(out, "payload", bytes(found.message.body), full=full)
 
 
 def _tell_json(out: "Console", name: str, raw: bytes, *, full: bool) -> None:
-    out.print(f"\n[bold]{name}[/]")
-    _indented(out, msgspec.json.format(raw, indent=2).decode(), full=full)
+    out.print(f"\n{name}", style="bold")
+    try:
+        text = msgspec.json.format(raw, indent=2).decode()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        text = repr(raw)  # somebody has written over it, or it is nested too deep: it is shown as it is
+    _indented(out, text, full=full)
 
 
 def _indented(out: "Console", text: str, *, full: bool) -> None:
     from rich.text import Text
 
-    lines = text.rstrip().splitlines()
+    lines = plain_lines(text).rstrip().split("\n")
     longest = _PAYLOAD_LINES * out.width
     cut = lines if full else _cut(lines[:_PAYLOAD_LINES], longest)
     out.print(Text(textwrap.indent("\n".join(cut), "  ")))
     if cut != lines:
-        out.print(f"  [dim]… {len(text):,} characters in {len(lines):,} lines; --full shows all[/]")
+        out.print(f"  … {len(text):,} characters in {len(lines):,} lines; --full shows all", style="dim")
 
 
 def _cut(lines: list[str], longest: int) -> list[str]:

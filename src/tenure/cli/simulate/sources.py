@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import click
 import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.naming import full_name, near
-from tenure.cli.output import plural
+from tenure.cli.output import plural, say_line
 from tenure.cli.target import find, run
 from tenure.errors import BadArgument
 from tenure.sample import Ended, Sample
@@ -78,9 +77,9 @@ def _from_csv(asked: Asked, path: Path) -> Source:
 
 def _tell_bad(path: Path, bad: list[BadLine]) -> None:
     for line in bad[:_TOLD_LINES]:
-        click.echo(f"{path.name}:{line.number}: {line.why}; the line was left out", err=True)
+        say_line(f"{path.name}:{line.number}: {line.why}; the line was left out", err=True)
     if len(bad) > _TOLD_LINES:
-        click.echo(f"{path.name}: {plural(len(bad) - _TOLD_LINES, 'more line')} left out", err=True)
+        say_line(f"{path.name}: {plural(len(bad) - _TOLD_LINES, 'more line')} left out", err=True)
 
 
 def _recorded(asked: Asked, target: str) -> Source:

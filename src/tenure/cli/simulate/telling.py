@@ -4,10 +4,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
 import msgspec
 
-from tenure.cli.output import console, plain_table, plural, say_json
+from tenure.cli.output import console, plain_table, plural, say_json, say_line
 from tenure.simulation.bars import bars
 from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
@@ -97,13 +96,15 @@ def _table(labels: Sequence[str], results: Sequence[Result], columns: Sequence[S
 
 def sizes(results: Sequence[Result], width: int) -> "Table":
     """The measures that differ by size; where the terminal is narrow, on two lines."""
+    from tenure.cli.screen import stacked
+
     figures = _SIZE_FIGURES if width >= _WIDE else _paired(_SIZE_FIGURES)
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
     for size in sorted({size for result in results for size in result.by_size}):
         for place, result in enumerate(results):
             if size in result.by_size:
                 found = _figures(result.by_size[size])
-                cells = found if width >= _WIDE else _paired(found)
+                cells = found if width >= _WIDE else [stacked(*one.split("\n")) for one in _paired(found)]
                 rows.add_row("" if place else amount(size), result.policy, *cells)
     rows.columns[1].no_wrap = False  # a policy and its rule stand in two lines, and no figure is cut
     for column in (rows.columns[0], *rows.columns[2:]):
@@ -161,4 +162,4 @@ def _document(result: Result, pricing: Pricing) -> dict[str, Any]:
 
 def tell_written(path: object) -> None:
     """Where the plot is."""
-    click.echo(f"the plot is in {path}", err=True)
+    say_line(f"the plot is in {path}", err=True)

@@ -11,6 +11,7 @@ from tenure.app import Tenure
 from tenure.cli.duration import exact, spoken
 from tenure.cli.naming import check_known, full_name, known_queues, near
 from tenure.cli.output import console, plural, say_json
+from tenure.cli.plain import one_line
 from tenure.cli.size import SIZE
 from tenure.cli.target import find, json_option, run, split
 from tenure.cli.timing.looking import as_learned, beats_of, first_beat_of, forecast_of, prior_of, standing_of
@@ -219,13 +220,14 @@ def _sizes(one: Explained) -> list[str]:
 
 
 def _steps(steps: Sequence[Step]) -> "Table":
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    from tenure.cli.screen import Rows
+
+    grid = Rows.grid(padding=(0, 2, 0, 0))
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify, no_wrap=justify == "right")
     for step in steps:
         value = duration(step.value) if step.unit == "s" else f"× {step.value:.2f}"
-        grid.add_row(f"  {step.name}", value, Text(step.why, style="dim"))
+        grid.add_row(f"  {step.name}", value, Text(one_line(step.why), style="dim"))
     return grid

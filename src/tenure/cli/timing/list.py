@@ -10,6 +10,7 @@ from tenure.app import Tenure
 from tenure.cli.duration import Duration, exact, spoken, stated
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
+from tenure.cli.plain import one_line
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.cli.timing.looking import Look, Row, beats_of, look
 from tenure.finding import Finding, Severity
@@ -112,12 +113,12 @@ def tell(out: "Console", seen: Look, since_seconds: float) -> None:
     out.print(_EXPLAINED, style="dim", markup=False)
     survey = seen.survey
     if survey.is_cut:
-        out.print(f"[dim]The newest {plural(survey.events, 'event')} of the last {spoken(since_seconds)}.[/]")
+        out.print(f"The newest {plural(survey.events, 'event')} of the last {spoken(since_seconds)}.", style="dim")
     unknown = survey.unknown_expired + survey.unknown_crashed
     if unknown:
-        out.print(f"[dim]{plural(unknown, 'message')} came back of which nobody knows the task any more.[/]")
+        out.print(f"{plural(unknown, 'message')} came back of which nobody knows the task any more.", style="dim")
     if all(row.figures.standing is None for row in seen.rows):
-        out.print("[dim]The policy is not known from a URL: name the app (jobs:app) to compare it.[/]")
+        out.print("The policy is not known from a URL: name the app (jobs:app) to compare it.", style="dim")
     loud = [one for one in seen.findings if one.severity is not Severity.INFO]
     for finding in [*loud, *_gathered([one for one in seen.findings if one.severity is Severity.INFO])]:
         out.print()
@@ -143,16 +144,17 @@ def _gathered(findings: Sequence[Finding]) -> list[Finding]:
 
 def told(finding: Finding) -> "RenderableType":
     """One finding: how much it matters, what it is about, the evidence, what to do."""
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
+    from tenure.cli.screen import Rows
+
+    grid = Rows.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, min_width=len(Severity.CRITICAL))
     grid.add_column()
-    head = Text.assemble((finding.id, "bold"), f"  {finding.subject}")
+    head = Text.assemble((finding.id, "bold"), one_line(f"  {finding.subject}"))
     grid.add_row(Text(finding.severity, style=_STYLES[finding.severity]), head)
-    grid.add_row("", Text(finding.evidence))
-    grid.add_row("", Text(f"→ {finding.remedy}", style="dim" if finding.severity is Severity.INFO else ""))
+    grid.add_row("", Text(one_line(finding.evidence)))
+    grid.add_row("", Text(one_line(f"→ {finding.remedy}"), style="dim" if finding.severity is Severity.INFO else ""))
     return grid
 
 
@@ -176,15 +178,17 @@ def _wide(rows: Sequence[Row], width: int) -> "Table":
 
 
 def _narrow(rows: Sequence[Row], width: int) -> "Table":
+    from tenure.cli.screen import stacked
+
     right = ("runs", "typical\nq99", "lease\nuse", "if fixed\nmax_hold", "1st beat\nr/e/c")
     shown = plain_table("task\nqueue", *right, right=right)
     for row in rows:
         figures, (q50, _, q99) = row.figures, _quantiles(row)
         shown.add_row(
-            f"{figures.task}\n{figures.queue}", count(figures.completed), f"{exact(q50)}\n{exact(q99)}",
-            f"{_lease(figures.standing)}\n{_use(row)}",
-            f"{stated(row.forecast.lease_seconds)}\n{_stated(row.figures.advised_hold_seconds)}",
-            f"{_stated(row.first_beat_seconds)}\n{_again(row)}",
+            stacked(figures.task, figures.queue), count(figures.completed), stacked(exact(q50), exact(q99)),
+            stacked(_lease(figures.standing), _use(row)),
+            stacked(stated(row.forecast.lease_seconds), _stated(row.figures.advised_hold_seconds)),
+            stacked(_stated(row.first_beat_seconds), _again(row)),
         )  # fmt: skip
     keep_figures(shown, width)
     return shown

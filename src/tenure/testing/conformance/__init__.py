@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   twenty-one themes, from sending to crashing
+    broker/   twenty-two themes, from sending to crashing
     state/    ledger, records, roster, journal and its samples, board and its turns, wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
@@ -35,6 +35,7 @@ from tenure.testing.conformance.broker import (
     Refusing,
     Retiring,
     Returning,
+    Sendable,
     Sending,
     Settling,
     Touching,
@@ -47,6 +48,7 @@ from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Ro
 #: In the order in which a message lives: a new adapter makes them pass from the top.
 BROKER_SUITES: tuple[Suite, ...] = (
     Sending,
+    Sendable,
     Lending,
     Priority,
     Delays,

@@ -243,6 +243,15 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Sending.test_a_body_at_the_limit_is_stored_whole",
         "Settling.test_a_hand_off_that_send_would_refuse_is_not_lost",
     ),
+    "what no store can keep, or no worker could read, is refused at send": (
+        "Sendable.test_ids_keys_and_names_with_control_characters_are_refused",
+        "Sendable.test_lone_surrogates_are_refused_wherever_they_are",
+        "Sendable.test_a_payload_that_is_no_text_is_refused",
+        "Sendable.test_delays_that_name_no_time_are_refused",
+        "Sendable.test_moments_that_are_none_are_refused",
+        "Sendable.test_a_payload_nested_too_deep_is_refused",
+        "Sendable.test_a_payload_as_deep_as_it_goes_is_lent_as_it_was_sent",
+    ),
     "what send would refuse is known beforehand; what is refused later is a dead letter": (
         "Refusing.test_what_send_refuses_is_known_beforehand",
         "Refusing.test_what_send_takes_is_not_refused_beforehand",

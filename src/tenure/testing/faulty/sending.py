@@ -9,6 +9,7 @@ from tenure.envelope import decode, encode
 from tenure.errors import BodyUndecodable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import NO_OVERRIDES, Message, Outgoing
+from tenure.rules.sendable import unsendable
 from tenure.settlement import DeadLetter, Settlement
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.virtual import VirtualClock
@@ -143,6 +144,34 @@ class TruncatesLargeBodies(HonestBroker):
         if len(encode(outgoing.message)) <= self.traits.body_limit:
             return outgoing
         return _with(outgoing, msgspec.structs.replace(outgoing.message, body=msgspec.Raw(b'"cut"')))
+
+
+class TakesWhatItCannotKeep(HonestBroker):
+    """Takes a message that no worker could read for sent."""
+
+    caught_by = ("Sendable",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Refuse nothing but what is too large."""
+        taken = ("bad_argument", "body_undecodable", "body_too_deep")
+        return [
+            Sent(sent.id) if sent.refusal is not None and sent.refusal.code in taken else sent
+            for sent in await self.inner.send(batch)
+        ]
+
+
+class RefusesNeighbours(HonestBroker):
+    """Stores nothing of a batch in which one message cannot be sent."""
+
+    caught_by = ("Sendable",)
+
+    async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """All or nothing."""
+        refusals = [unsendable(one) for one in batch]
+        if not any(refusals):
+            return await self.inner.send(batch)
+        first = next(refusal for refusal in refusals if refusal is not None)
+        return [Sent(one.message.id, refusal=first) for one in batch]
 
 
 class Rewriting(HonestBroker):

@@ -23,7 +23,9 @@ for _ = 1, tonumber(ARGV[4]) do
       mine = mine + 1
       deleted = deleted + 1
       ids[deleted] = id
-      local level, place = match(record, '^x?(%d)(%d+)|')
+      -- Somebody has written over it while it was run: it is done all the same.
+      record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
+      local _, level, place = read(record)
       if level then
         local entries = streams[level]
         if not entries then

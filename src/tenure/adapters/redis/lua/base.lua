@@ -27,6 +27,21 @@ local PIECE, HISTORY, BUCKETS = 1000, 20, 4
 
 local function num(n) return fmt('%.0f', n) end
 
+-- Stored numbers are moments and counts in microseconds, below this: Lua counts exactly up to twice as far. People write
+-- into our keys by hand: a loop up to Infinity, or one that counts where adding 1 changes nothing, would never end, and
+-- Redis would answer nobody. So every number that a script reads from a key is read by `stored`.
+local MOST_STORED = 4503599627370496
+-- No delay and no lease is longer than ten years (LONGEST_SECONDS); what lies further ahead was written by hand.
+local LONGEST = 3653 * 86400 * 1000000
+-- A day: clocks of servers may differ, and a queue that is filled fast is ahead of its clock, but not by so much.
+local AHEAD = 86400 * 1000000
+
+-- The number in `text` if it is one, and lies within bounds; else nil, as if it were not there.
+local function stored(text, least, most)
+  local n = tonumber(text or '')
+  if n and n >= (least or 0) and n <= (most or MOST_STORED) then return n end
+end
+
 local RAW
 
 -- Microseconds by Redis's own clock, which stands still while a script runs.
@@ -44,7 +59,7 @@ local function time_of(P, writes, last)
   if GIVEN ~= '' then return tonumber(GIVEN) end
   local raw = raw_time()
   last = last or call('HMGET', P .. 'meta', 't', 'o')
-  local t, o = tonumber(last[1]) or 0, tonumber(last[2]) or 0
+  local t, o = stored(last[1]) or 0, stored(last[2]) or 0
   if raw < t then
     if writes then call('HSET', P .. 'meta', 't', num(raw), 'o', num(o + t - raw)) end
     return t + o
@@ -82,7 +97,10 @@ end
 -- Mark, priority and place of a record. nil: it is none.
 local function read(record)
   if not record then return nil end
-  return match(record, '^(x?)(%d)(%d+)|')
+  local mark, level, place = match(record, '^(x?)(%d)(%d+)|')
+  -- Longer than any place: no stream has such a number.
+  if not place or #place > 16 then return nil end
+  return mark, level, place
 end
 
 -- How far the stream of a priority was read, by its own account; nil if that is gone.
@@ -97,10 +115,49 @@ local function read_until(P, level)
 end
 
 -- How far lending is in the stream of a priority. What cannot be read there is asked of the stream itself.
-local function cursor_of(P, level)
-  local cursor = call('HGET', P .. 'meta', 'c' .. level)
-  if cursor and match(cursor, '^%d+%-%d+$') then return cursor end
+-- `kept`: the field of meta, for whoever has read it already.
+local function cursor_of(P, level, kept)
+  local cursor = kept or call('HGET', P .. 'meta', 'c' .. level)
+  local place, rest = match(cursor or '', '^(%d+)%-(%d+)$')
+  if place and #rest <= 16 and stored(place, 0, raw_time() + AHEAD) then return cursor end
   return read_until(P, level) or '0-0'
+end
+
+local HIGHEST = '18446744073709551615'
+
+-- The first entries of the stream of a priority behind a number.
+local function entries_after(P, level, number, count)
+  -- Behind the highest number there is nothing, and Redis calls it an error to ask.
+  if number == HIGHEST .. '-' .. HIGHEST then return {} end
+  return call('XRANGE', P .. 's' .. level, '(' .. number, '+', 'COUNT', count)
+end
+
+-- Whether an XADD was refused for its number, and not because memory is short or the key is of another kind.
+local function is_too_low(error) return find(error, 'equal or smaller', 1, true) or find(error, 'exhausted', 1, true) end
+
+-- A stream written anew with its newest entries: it forgets which numbers it has had. (XSETID cannot: from Redis 7 on it
+-- takes no number below one that was removed.)
+local function write_anew(key, most)
+  local entries = call('XREVRANGE', key, '+', '-', 'COUNT', most)
+  call('DEL', key)
+  for n = #entries, 1, -1 do call('XADD', key, entries[n][1], unpack(entries[n][2])) end
+end
+
+-- Somebody put an entry with a number above all of ours into a stream, so that Redis takes no lower one there any more. Once
+-- that entry is gone, and few are left, the stream is written anew; its reader goes on at `place`, if it was further.
+-- Returns whether the stream takes numbers above `place` now.
+local FEW_ENTRIES = 100
+local function go_on_from(P, level, place)
+  local key = P .. 's' .. level
+  local top = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  if top and tonumber(match(top[1], '^%d+')) > place or call('XLEN', key) > FEW_ENTRIES then return false end
+  local number, reader = num(place) .. '-0', read_until(P, level)
+  if not reader or tonumber(match(reader, '^%d+')) > place then reader = number end
+  write_anew(key, FEW_ENTRIES)
+  call('XGROUP', 'CREATE', key, 'tenure', reader, 'MKSTREAM')
+  local cursor = call('HGET', P .. 'meta', 'c' .. level)
+  if cursor and (tonumber(match(cursor, '^%d+')) or 0) > place then call('HSET', P .. 'meta', 'c' .. level, number) end
+  return true
 end
 
 -- How much time a bucket takes. It stands with the queue: not everybody was told the same window.
@@ -109,8 +166,7 @@ local WIDTH, widths = math.ceil(KEEP / BUCKETS), {}
 local function width_of(P, text)
   local width = widths[P]
   if not width then
-    width = tonumber(text or call('HGET', P .. 'meta', 'bw') or '')
-    if not width or not (width >= 1 and width < 1e18) then width = WIDTH end
+    width = stored(text or call('HGET', P .. 'meta', 'bw') or '', 1, LONGEST) or WIDTH
     widths[P] = width
   end
   return width
@@ -125,7 +181,8 @@ local function finished(P, now, ids, range)
   if not range[1] or not range[2] then return nil end
   width_of(P, range[3])
   local current = bucket_at(P, now)
-  local oldest, newest = tonumber(range[1]) or 0, tonumber(range[2]) or current
+  -- What cannot be a bucket's number says nothing about where to look.
+  local oldest, newest = stored(range[1], 0, current) or 0, stored(range[2], 0, current + 100) or current
   local found
   for i = math.min(newest, current + 100), math.max(oldest, bucket_at(P, now - KEEP), current - 100), -1 do
     local records = fetch(P .. 'done:' .. i, ids)
@@ -144,5 +201,5 @@ local function is_banned(owner) return call('ZSCORE', G .. 'ban', owner) and tru
 -- Whether nobody was heard for longer than can be put down to the workers: `least` microseconds, and three times as long
 -- as usual (`pace`), so that where they are always slow, nothing is excused for ever.
 local function is_silence(now, heard, pace, least)
-  return heard and now - heard > math.max(tonumber(least), 3 * (tonumber(pace or '') or 0)) or false
+  return heard and now - heard > math.max(tonumber(least), 3 * (stored(pace) or 0)) or false
 end

@@ -7,7 +7,8 @@ if not moment then
   call('HDEL', AT, schedule)
   return call('HDEL', TICKS, schedule)
 end
-if known and (tonumber(known) or -math.huge) >= tonumber(moment) then return 0 end
+-- Wall time, in seconds. What lies behind every calendar was written by hand, and would end the schedule.
+if known and (stored(known, -1e12, 1e12) or -math.huge) >= tonumber(moment) then return 0 end
 call('HSET', AT, schedule, moment)
 call('HSET', TICKS, schedule, ARGV[6])
 return 1

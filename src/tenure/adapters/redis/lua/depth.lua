@@ -7,7 +7,7 @@ local levels = ready > 0 and call('HGET', P .. 'meta', 'p') or ''
 for level in levels:gmatch('%d') do
   local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
   local cursor = cursor_of(P, level)
-  local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
+  local entry = entries_after(P, level, cursor, 1)[1]
   local heads = {{tonumber(first[2]), first[1]}, entry and {tonumber(match(entry[1], '^%d+')), entry[2][2]} or {}}
   for _, head in ipairs(heads) do
     local record = head[1] and (not oldest or head[1] < oldest) and call('HGET', P .. 'm', head[2])

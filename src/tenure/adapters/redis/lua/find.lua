@@ -7,21 +7,22 @@ for at = 4, #ARGV do
   local id = ARGV[at]
   local record, answer = call('HGET', P .. 'm', id), false
   local mark, level, place = read(record)
-  if level then
+  -- What has a record that cannot be read is shown too, until it is put right.
+  if record then
     local fence, state, left, owner = call('HGET', P .. 'l', id), 'ready', '', ''
     if fence then
-      local deadline = tonumber(call('ZSCORE', P .. 'd', id) or '')
-      state, left, owner = 'leased', deadline and num(deadline - now) or '', owner_of(P, fence) or ''
+      state, left, owner = 'leased', time_left(call('ZSCORE', P .. 'd', id), now) or '', owner_of(P, fence) or ''
     else
-      local due = tonumber(call('ZSCORE', P .. 'z', id) or '')
+      local due = time_left(call('ZSCORE', P .. 'z', id), now)
       if due then
-        state, left = 'delayed', num(due - now)
+        state, left = 'delayed', due
       elseif call('ZSCORE', P .. 'dead', id) then
         state = 'dead'
       end
     end
-    answer = {state, record, left, fence or '', owner, raw_of(P, id, level, place),
-      mark == 'x' and call('HGETALL', P .. 'x:' .. id) or {}, call('LRANGE', P .. 'h:' .. id, 0, -1)}
+    local raw = level and raw_of(P, id, level, place) or call('HGET', P .. 'x:' .. id, 'e') or record
+    answer = {state, record, left, fence or '', owner, raw,
+      mark ~= '' and call('HGETALL', P .. 'x:' .. id) or {}, call('LRANGE', P .. 'h:' .. id, 0, -1)}
   else
     unknown[#unknown + 1] = id
   end

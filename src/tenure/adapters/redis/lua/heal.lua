@@ -1,7 +1,8 @@
 -- Put right what people, or another program, did to a queue by hand; a part of it each time. Nothing to do in a sound one.
--- A record that cannot be read goes to the dead letters, as it is. A message that is nowhere, neither waiting nor lent,
+-- A record that cannot be read is made anew from the message's envelope, or goes to the dead letters, as it is. A message that is nowhere, neither waiting nor lent,
 -- waits again; if its envelope is gone too, it goes to the dead letters. What has no record is dropped from where it lay.
--- ARGV: how many to look at. Returns for each 1 (waits again), 2 (dead) or 3 (dropped), and its id.
+-- What would be due after more than ten years is due now.
+-- ARGV: how many to look at. Returns for each 1 (waits again), 2 (dead), 3 (dropped) or 4 (due now), and its id.
 local P, COUNT = KEYS[1], ARGV[4]
 local meta = call('HMGET', P .. 'meta', 'hm', 'hz', 'hd', 'p')
 local levels, told, moved, stirred = meta[4] or '', {}, {}, false
@@ -17,23 +18,13 @@ local function is_ahead(level, place)
   return tonumber(place) > told[level] and #call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0') > 0
 end
 
--- The place of a message whose record is of no use, among those that were read.
-local function find_entry(id)
-  for level in levels:gmatch('%d') do
-    for _, entry in ipairs(call('XRANGE', P .. 's' .. level, '-', cursor_of(P, level), 'COUNT', PIECE)) do
-      local place, rest = match(entry[1], '^(%d+)-(%d+)$')
-      if rest == '0' and entry[2][1] == 'i' and entry[2][2] == id then return level, place end
-    end
-  end
-end
-
 local function set_right(id, record)
   local _, level, place = read(record)
-  if not level and is_plain(id) and call('HEXISTS', P .. 'l', id) == 0 then
-    level, place = find_entry(id)
-    if level then
-      record = 'x' .. level .. place .. '|0|'
-      call('HSET', P .. 'm', id, record)
+  if not level then
+    local rebuilt = rebuild(P, id)
+    if rebuilt then
+      record = rebuilt
+      _, level, place = read(record)
     end
   end
   if level and not find(levels, level, 1, true) then
@@ -44,11 +35,7 @@ local function set_right(id, record)
   -- Whoever holds it may still finish it.
   if call('HEXISTS', P .. 'l', id) == 1 then return end
   if not level then
-    local name = is_plain(id) and id or 'malformed-m-' .. redis.sha1hex(id)
-    if name ~= id then call('HDEL', P .. 'm', id) end
-    call('ZREM', P .. 'z', id)
-    set_aside(P, name, '0', num(raw_time()), record, 'its record cannot be read')
-    note(2, name)
+    note(2, set_aside_unreadable(P, id, record))
   elseif not (call('ZSCORE', P .. 'z', id) or call('ZSCORE', P .. 'dead', id) or call('ZSCORE', P .. 'b' .. level, id)) then
     local raw = raw_of(P, id, level, place)
     if raw == '' then
@@ -62,6 +49,12 @@ local function set_right(id, record)
   end
 end
 
+local now = time_of(P, false)
+for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'z', num(now + LONGEST + AHEAD), '+inf', 'LIMIT', 0, COUNT)) do
+  call('ZADD', P .. 'z', num(now), id)
+  stirred = true
+  if call('HEXISTS', P .. 'm', id) == 1 then note(4, id) end
+end
 local page = call('HSCAN', P .. 'm', from(meta[1]), 'COUNT', COUNT)
 local delayed = call('ZSCAN', P .. 'z', from(meta[2]), 'COUNT', COUNT)
 local dead = call('ZSCAN', P .. 'dead', from(meta[3]), 'COUNT', COUNT)

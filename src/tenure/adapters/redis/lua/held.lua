@@ -12,13 +12,13 @@ for i = 1, #lent, 2 do
   local id, fence = lent[i], lent[i + 1]
   local mark, level, place = read(mine[fence] and call('HGET', P .. 'm', id))
   if level then
-    local deadline, counters = tonumber(call('ZSCORE', P .. 'd', id) or ''), ''
+    local left, counters = time_left(call('ZSCORE', P .. 'd', id), now), ''
     if mark == 'x' then
       local x = call('HMGET', P .. 'x:' .. id, 'd', 'a', 'c', 'l')
       counters = count_of(x[1]) .. ':' .. count_of(x[2]) .. ':' .. count_of(x[3]) .. ':' .. count_of(x[4])
     end
     found[#found + 1] = {tonumber(place), id, raw_of(P, id, level, place), fence, num(mine[fence]),
-      num((deadline or now + mine[fence]) - now), counters}
+      left or num(mine[fence]), counters}
   end
 end
 table.sort(found, function(a, b) return a[1] < b[1] end)

@@ -10,19 +10,30 @@ if word == 'append' then
       if page[2][8] == ARGV[8] then return match(page[1], '^%d+') end
     end
   end
-  local last = (tonumber(call('GET', G .. 'journal:n') or '') or 0) + count
+  local last = (stored(call('GET', G .. 'journal:n')) or 0) + count
   call('SET', G .. 'journal:n', num(last))
   local function add()
     local keep = num(math.max(0, last - tonumber(ARGV[9])))
     return redis.pcall('XADD', KEY, 'MINID', '~', keep, num(last) .. '-0', 'c', count, 'n', ARGV[6], 'o', ARGV[7], 'j', ARGV[8])
   end
   local added = add()
+  if type(added) == 'table' and added.err and not is_too_low(added.err) then error(added.err, 0) end
   if type(added) == 'table' and added.err then
-    -- Somebody put a higher number there by hand: go on behind it.
-    local top = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1]
+    -- Somebody put a higher number there by hand: go on behind it. A page with a number that cannot be counted from is
+    -- dropped: no reader could go on behind it either.
+    local top, dropped = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1], 0
+    while top and dropped < PIECE and not stored(match(top[1], '^%d+')) do
+      dropped = dropped + call('XDEL', KEY, top[1])
+      top = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1]
+    end
     last = math.max(last, tonumber(match(top and top[1] or '0', '^%d+'))) + count
     call('SET', G .. 'journal:n', num(last))
     added = add()
+    if type(added) == 'table' and added.err then
+      -- The stream has had that number, and takes no lower one.
+      write_anew(KEY, PIECE)
+      added = add()
+    end
     if type(added) == 'table' and added.err then error(added.err, 0) end
   end
   return num(last)

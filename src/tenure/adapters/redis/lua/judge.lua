@@ -3,10 +3,10 @@
 -- 'note' writes down that there is a sweep now, and that what fell into the silence is excused.
 local now = time_of(G, true)
 local meta = call('HMGET', G .. 'meta', 'swept', 'heard', 'excused', 'unheard', 'pace')
-local last, heard = tonumber(meta[1] or ''), tonumber(meta[2] or '')
+local last, heard = stored(meta[1], 0, now), stored(meta[2], 0, now)
 local gap = (not last or now - last > 2 * tonumber(ARGV[5])) and 1 or 0
 -- Since when, if somebody was heard again meanwhile; else a silence counts once, because perhaps there are no workers.
-local since = tonumber(meta[4] or '')
+local since = stored(meta[4], 0, now)
 if not since and meta[3] ~= meta[2] and is_silence(now, heard, meta[5], ARGV[6]) then since = heard end
 if ARGV[4] == 'note' then
   call('HDEL', G .. 'meta', 'unheard')

@@ -67,18 +67,21 @@ local function take_back(P, level, want, taken, raws, found)
   local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level), '^%d+'))
   local over = {}
   for n, id in ipairs(ids) do
-    local _, own, place = read(records[n])
+    local record = readable(P, id, records[n])
+    local _, own, place = read(record)
     -- One that is still to be read from the stream is lent when it is.
     local comes = own and own == level and tonumber(place) > ahead
       and #call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0') > 0
-    if own and not comes and not is_elsewhere(P, id) then
+    if own and not is_text(id) then
+      set_aside_unreadable(P, id, raw_of(P, id, own, place), 'its id is no text')
+    elseif own and not comes and not is_elsewhere(P, id) then
       local raw = raw_of(P, id, own, place)
       if not fits(raw) then break end
-      raws[#taken + 1], found[#taken + 1] = raw, records[n]
+      raws[#taken + 1], found[#taken + 1] = raw, record
       taken[#taken + 1] = id
       undo[#undo + 1] = {'ZADD', P .. 'b' .. level, place, id}
     elseif records[n] and not own then
-      set_aside(P, id, level, num(raw_time()), records[n], 'its record cannot be read')
+      set_aside_unreadable(P, id, records[n])
     end
     over[n] = id
   end
@@ -116,6 +119,8 @@ end
 local function refuse(P, level, entry, record)
   local fields = entry[2] or {}
   local place, rest = match(entry[1], '^(%d+)-(%d+)$')
+  -- A number that no place of ours can have.
+  if not stored(place) then place = num(raw_time()) end
   local id, raw = 'malformed-' .. level .. '-' .. entry[1], cjson.encode(fields)
   if fields[1] == 'i' and fields[3] == 'e' then raw = fields[4] end
   -- It keeps its name, if it can be told and nothing else is known under it.
@@ -131,7 +136,7 @@ end
 -- Those that are lent for the first time.
 local function take_new(P, level, want, taken, raws, found)
   local kept = call('HGET', P .. 'meta', 'c' .. level)
-  local before = kept and match(kept, '^%d+%-%d+$') or cursor_of(P, level)
+  local before = cursor_of(P, level, kept)
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
   undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
@@ -164,7 +169,10 @@ local function take_new(P, level, want, taken, raws, found)
     end
     last = entry[1]
   end
-  if not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
+  local highest = math.max(stored(call('HGET', P .. 'meta', 'n')) or 0, raw_time())
+  if tonumber(match(last, '^%d+')) > highest and go_on_from(P, level, highest) then
+    call('HSET', P .. 'meta', 'c' .. level, num(highest) .. '-0')
+  elseif not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
     call('HSET', P .. 'meta', 'c' .. level, last)
   end
 end
@@ -184,7 +192,7 @@ local function oldest_below(P, levels, top)
       local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
       local place = tonumber(first[2])
       local cursor = cursor_of(P, level)
-      local entry = call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1)[1]
+      local entry = entries_after(P, level, cursor, 1)[1]
       local other = entry and tonumber(match(entry[1], '^%d+'))
       if other and (not place or other < place) then place = other end
       if place and (not oldest or place < oldest) then oldest, chosen = place, level end
@@ -209,7 +217,7 @@ local function choose(P, levels, want, lent)
     elseif not top and turns > 0 then
       local cursor = cursor_of(P, level)
       if call('ZCARD', P .. 'b' .. level) > 0
-        or #call('XRANGE', P .. 's' .. level, '(' .. cursor, '+', 'COUNT', 1) > 0 then
+        or #entries_after(P, level, cursor, 1) > 0 then
         top = level
       end
     end
@@ -228,8 +236,8 @@ local function choose(P, levels, want, lent)
 end
 
 local function own_seconds(record, own)
-  local seconds = tonumber(own or '') or (by_task and by_task[match(record, '|[^|]*|(.*)$')])
-  return seconds and seconds == seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
+  local seconds = stored(own) or (by_task and by_task[match(record, '|[^|]*|(.*)$')])
+  return seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
 end
 
 -- What a special message has to say: counters, seconds, envelope. It waits no longer under its `unique`.
@@ -273,7 +281,7 @@ local function lend(P, number, want, lent, reply)
   local count = #ids
   if count == 0 then return 0 end
   time_of(P, true, meta)
-  local fence = math.max((tonumber(meta[3] or '') or 0) + 1, now)
+  local fence = math.max((stored(meta[3]) or 0) + 1, now)
   local loans, order, marks, deadlines, size = {}, {}, {}, {}, 0
   for n = 1, count do
     local id, raw, record, counters, seconds = ids[n], raws[n], records[n], '', SECONDS

@@ -31,11 +31,11 @@ local function claim()
       answer = {'c', c[1]}
     elseif c[3] == 'done' then
       answer = {'d', c[6] or '', c[7] or ''}
-    elseif c[3] == 'running' and c[4] and (tonumber(c[5] or '') or 0) >= now and not is_banned(c[4]) then
+    elseif c[3] == 'running' and c[4] and (stored(c[5], 0, now + LONGEST) or 0) >= now and not is_banned(c[4]) then
       answer = {'r', c[4], num(tonumber(c[5]) - now)}
     else
       if not fence then
-        fence = num(math.max((tonumber(call('HGET', P .. 'meta', 'f') or '') or 0) + 1, now))
+        fence = num(math.max((stored(call('HGET', P .. 'meta', 'f')) or 0) + 1, now))
         call('HSET', P .. 'meta', 'f', fence)
       end
       answer = {'f', fence}

@@ -23,8 +23,26 @@ local function count_of(text)
   return n and n > 0 and n < 1e15 and num(math.floor(n)) or '0'
 end
 
+-- Microseconds until a moment, which is a score; none lies further ahead, or behind, than can be told. nil: there is none.
+local function time_left(score, now)
+  local moment = tonumber(score or '')
+  return moment and num(math.max(-LONGEST, math.min(LONGEST, moment - now)))
+end
+
 -- A name that everybody can read.
 local function is_plain(id) return #id > 0 and #id <= 200 and not find(id, '[^\33-\126]') end
+
+-- Whether an id is text in UTF-8, as all of ours are. No client could read it otherwise.
+local UTF8 = {
+  '[\194-\223][\128-\191]', '\224[\160-\191][\128-\191]', '[\225-\236\238\239][\128-\191][\128-\191]',
+  '\237[\128-\159][\128-\191]', '\240[\144-\191][\128-\191][\128-\191]',
+  '[\241-\243][\128-\191][\128-\191][\128-\191]', '\244[\128-\143][\128-\191][\128-\191]',
+}
+local function is_text(id)
+  if not find(id, '[\128-\255]') then return true end
+  for _, pattern in ipairs(UTF8) do id = id:gsub(pattern, ' ') end
+  return not find(id, '[\128-\255]')
+end
 
 -- So many fewer are held under a fence; they are in `l` no more. With the last one the loan ends. What cannot be a count
 -- is counted anew, so that nobody loses a lease for it.
@@ -80,7 +98,7 @@ local NO_PRESENCE = '\31no presence'
 local function read_loan(text)
   if not text then return nil end
   local seconds, length, rest = match(text, '^(%d+)|(%d+)|(.*)$')
-  if not seconds then return nil end
+  if not seconds or not stored(seconds) or not stored(length, 0, #rest) then return nil end
   local request, has_presence = sub(rest, length + 1), sub(rest, -#NO_PRESENCE) ~= NO_PRESENCE
   if not has_presence then request = sub(request, 1, -#NO_PRESENCE - 1) end
   return tonumber(seconds), sub(rest, 1, length), request, has_presence
@@ -141,6 +159,45 @@ local function raw_of(P, id, level, place)
   return fields and cjson.encode(fields) or ''
 end
 
+-- Of a message whose record cannot be read: its entry, among the first in each stream.
+local function find_entry(P, id, levels)
+  for level in levels:gmatch('%d') do
+    for _, entry in ipairs(call('XRANGE', P .. 's' .. level, '-', '+', 'COUNT', PIECE)) do
+      local place, rest = match(entry[1], '^(%d+)-(%d+)$')
+      local fields = entry[2]
+      if rest == '0' and stored(place) and fields[1] == 'i' and fields[2] == id then return level, place, fields[4] end
+    end
+  end
+end
+
+-- The record of a message, made anew from its envelope, where somebody has written over it. nil: there is none, or the id is no
+-- name of ours.
+local function rebuild(P, id)
+  if not is_plain(id) then return nil end
+  local raw = call('HGET', P .. 'x:' .. id, 'e')
+  local level, place
+  if not raw then
+    level, place, raw = find_entry(P, id, call('HGET', P .. 'meta', 'p') or '')
+    if not level then return nil end
+  end
+  local is_read, envelope = pcall(cjson.decode, raw)
+  envelope = is_read and type(envelope) == 'table' and envelope or {}
+  if not level then
+    -- It lies beside its stream: its place is where it is put now.
+    level, place = num(stored(envelope.priority, 0, 9) or 5), num(raw_time())
+  end
+  local task = type(envelope.task) == 'string' and envelope.task or ''
+  local record = 'x' .. level .. place .. '|' .. fmt('%.17g', stored(envelope.sent_at) or 0) .. '|' .. task
+  call('HSET', P .. 'm', id, record)
+  return record
+end
+
+-- The record, or the one that could be made anew; nil if neither can be read.
+local function readable(P, id, record)
+  if not record or read(record) then return record or nil end
+  return rebuild(P, id)
+end
+
 -- To the dead letters, whole. Its lease, if it had one, has ended already.
 local function bury(P, id, record, reason)
   local _, level, place = read(record)
@@ -167,8 +224,10 @@ end
 
 local function keep_finished(P, now, rows)
   local meta = call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
-  local oldest, newest = tonumber(meta[1] or ''), tonumber(meta[2] or '')
-  if WIDTH >= 2 * width_of(P, meta[3]) and oldest and newest then
+  local width = width_of(P, meta[3])
+  local current = bucket_at(P, now)
+  local oldest, newest = stored(meta[1], 0, current), stored(meta[2], 0, current + 100)
+  if WIDTH >= 2 * width and oldest and newest then
     widen(P, now, oldest, newest)
     newest = nil
   end
@@ -200,4 +259,14 @@ local function set_aside(P, id, level, place, raw, why)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, ending('dead', nil, reason))
   call('ZADD', P .. 'dead', place, id)
+end
+
+-- A message whose record cannot be read, nor made anew: what stands there instead of the record is kept. It is lent no more.
+-- Returns the name under which it lies there.
+local function set_aside_unreadable(P, id, record, why)
+  local name = is_plain(id) and id or 'malformed-m-' .. redis.sha1hex(id)
+  if name ~= id then call('HDEL', P .. 'm', id) end
+  call('ZREM', P .. 'z', id)
+  set_aside(P, name, '0', num(raw_time()), record, why or 'its record cannot be read')
+  return name
 end

@@ -3,7 +3,7 @@ local P, field = KEYS[1], ARGV[4]
 local answers, records = {}, {}
 for at = 5, #ARGV, 4 do
   local id, fence = ARGV[at], ARGV[at + 1]
-  local record = call('HGET', P .. 'm', id)
+  local record = readable(P, id, call('HGET', P .. 'm', id))
   local stands = read(record) and call('HGET', P .. 'l', id) == fence and owner_of(P, fence) == ARGV[at + 2]
   if stands then
     -- A key of another kind must be found before anything is changed.

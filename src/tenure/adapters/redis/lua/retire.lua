@@ -61,6 +61,8 @@ end
 -- First everything is looked at. A lease of nothing is only removed.
 local found, remains = {}, {}
 for n, record in ipairs(fetch(P .. 'm', ids)) do
+  -- One that cannot be read, nor made anew, is put aside when its lease has lapsed.
+  record = readable(P, ids[n], record)
   local _, level, place = read(record)
   if level then
     found[#found + 1] = {tonumber(place), ids[n], fence_of[ids[n]], record, level, place}

@@ -19,14 +19,14 @@ if word == 'add' then
     many('RPUSH', key, raws)
     call('LTRIM', key, -most, -1)
     call('EXPIRE', key, math.max(1, math.ceil(KEEP / 1000000)))
-    call('HSET', COUNTS, task, num((tonumber(call('HGET', COUNTS, task) or '') or 0) + count))
+    call('HSET', COUNTS, task, num((stored(call('HGET', COUNTS, task)) or 0) + count))
     at = at + 2 + count
   end
   return 1
 end
 
 local task, after, limit = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local key, count = COUNTS .. ':' .. task, tonumber(call('HGET', COUNTS, task) or '') or 0
+local key, count = COUNTS .. ':' .. task, stored(call('HGET', COUNTS, task)) or 0
 local length = call('LLEN', key)
 -- Place n of all that ever were is place n - (count - length) of those that are left.
 local skip = math.max(0, after - (count - length))

@@ -6,7 +6,8 @@ local answers, standing, seen, stirred = {}, {}, {}, false
 check_queue(P)
 for at = 4, #ARGV, 8 do
   local id, fence = ARGV[at + 1], ARGV[at + 2]
-  local current, record = call('HGET', P .. 'l', id), call('HGET', P .. 'm', id)
+  local current = call('HGET', P .. 'l', id)
+  local record = readable(P, id, call('HGET', P .. 'm', id))
   local _, level, place = read(record)
   local answer = current and not seen[id] and 2 or 3
   if answer == 2 and current == fence and level and owner_of(P, fence) == ARGV[at + 3] then

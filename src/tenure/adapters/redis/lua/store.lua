@@ -26,11 +26,15 @@ local function place_text(place)
   return high_text .. fmt('%06d', place - millions * 1000000)
 end
 
--- Its entry's number is its place. Somebody may have put a higher number there by hand: then it goes the other way.
+-- Its entry's number is its place. Somebody may have put a higher number there by hand: then it goes the other way, until
+-- that entry is gone.
 local function put(P, level, place, id, raw)
-  local added = redis.pcall('XADD', P .. 's' .. level, place .. '-0', 'i', id, 'e', raw)
-  if type(added) ~= 'table' or not added.err then return true end
-  if find(added.err, 'WRONGTYPE', 1, true) then error(added.err, 0) end
+  for try = 1, 2 do
+    local added = redis.pcall('XADD', P .. 's' .. level, place .. '-0', 'i', id, 'e', raw)
+    if type(added) ~= 'table' or not added.err then return true end
+    if find(added.err, 'WRONGTYPE', 1, true) then error(added.err, 0) end
+    if try == 2 or not is_too_low(added.err) or not go_on_from(P, level, tonumber(place) - 1) then break end
+  end
   call('ZCARD', P .. 'b' .. level)
   call('HSET', P .. 'x:' .. id, 'e', raw)
   call('ZADD', P .. 'b' .. level, place, id)
@@ -138,7 +142,7 @@ local function store(P, at, count, lenient)
   local places, ids, next_at = check_entries(P, at, count, count == 1)
   local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6], meta[7]})
   -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
-  local place, levels = math.max(tonumber(meta[3] or '') or 0, raw_time()), meta[4] or ''
+  local place, levels = math.max(stored(meta[3]) or 0, raw_time()), meta[4] or ''
   local after = num(place + count)
   -- A new queue: if another server takes over before the first sweep, that must be noticed too.
   if not meta[4] then call('HSET', P .. 'meta', 'run', run_id()) end

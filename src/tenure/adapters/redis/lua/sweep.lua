@@ -48,7 +48,8 @@ local function adopt(P, now, lent, dated)
   end
   local fresh, nothing = {}, {}
   for n, record in ipairs(fetch(P .. 'm', undated)) do
-    if read(record) then
+    if record then
+      -- One that cannot be read, too: when nobody holds it any more, it is put right.
       adopted[#adopted + 1] = undated[n]
       fresh[#fresh + 1], fresh[#fresh + 2] = num(now + lease), undated[n]
     else
@@ -66,9 +67,17 @@ local function adopt(P, now, lent, dated)
   return adopted
 end
 
+-- What is lent for more than ten years was written by hand: it gets a deadline, as if it had none.
+local function shorten(P, now, adopted)
+  for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'd', num(now + LONGEST + AHEAD), '+inf', 'LIMIT', 0, PIECE)) do
+    call('ZADD', P .. 'd', num(now + lease), id)
+    if call('HEXISTS', P .. 'l', id) == 1 then adopted[#adopted + 1] = id end
+  end
+end
+
 -- Old records go bucket by bucket, in the background.
 local function forget(P, now)
-  local oldest, kept = tonumber(call('HGET', P .. 'meta', 'bk') or ''), bucket_at(P, now - KEEP)
+  local oldest, kept = stored(call('HGET', P .. 'meta', 'bk')), bucket_at(P, now - KEEP)
   if not oldest or oldest >= kept then return end
   for i = math.max(oldest, kept - 100), kept - 1 do call('UNLINK', P .. 'done:' .. i) end
   call('HSET', P .. 'meta', 'bk', kept)
@@ -95,6 +104,7 @@ if mode == 'look' then
       -- Else another batch follows soon, and this is done with the last one.
       forget(P, now)
       adopted = adopt(P, now, lent, call('ZCARD', P .. 'd'))
+      shorten(P, now, adopted)
     end
     reply[i] = {num(now), overdue, began_anew, unpack(adopted, 1, math.min(#adopted, 5000))}
   end
@@ -168,17 +178,23 @@ local function holder_under(fence)
 end
 
 -- First everything is looked at. What has no lease or no record any more is only removed.
-local back, remains, seen = begin_return(P), {}, 0
+local back, remains, unreadable, seen = begin_return(P), {}, {}, 0
 for _ = 1, ROUNDS do
   local ids = call('ZRANGEBYSCORE', P .. 'd', '-inf', '(' .. num(now), 'LIMIT', seen, limit - #back.all)
   local records, fences = fetch(P .. 'm', ids), fetch(P .. 'l', ids)
   for n, id in ipairs(ids) do
-    local _, level, place = read(records[n])
-    if level and fences[n] then
+    local record = fences[n] and readable(P, id, records[n])
+    local _, level, place = read(record)
+    if level then
       holder_under(fences[n])
-      look_at(back, id, fences[n], records[n], level, place)
+      look_at(back, id, fences[n], record, level, place)
     else
       remains[#remains + 1] = id
+      if fences[n] and records[n] then
+        call('HLEN', P .. 'x:' .. id)
+        call('LLEN', P .. 'h:' .. id)
+        unreadable[#unreadable + 1] = {id, records[n]}
+      end
     end
   end
   seen = seen + #ids
@@ -189,7 +205,7 @@ local moved = {}
 for _, one in ipairs(back.all) do
   local holder = holder_under(one.fence)
   local count = tell(back, one, holder.counter, holder.text, holder.lapsed)
-  local most, lost, dead = tonumber(one.x[3] or '') or max_attempts, count_of(one.x[4]), nil
+  local most, lost, dead = stored(one.x[3], 1) or max_attempts, count_of(one.x[4]), nil
   if holder.lapsed and count >= most then
     dead = reason('max_attempts', USED_UP, {attempts = num(count), limit = num(most)})
   elseif holder.lapsed and tonumber(lost) >= max_lost then
@@ -204,5 +220,8 @@ for _, one in ipairs(back.all) do
 end
 many('ZREM', P .. 'd', remains)
 many('HDEL', P .. 'l', remains)
+for _, one in ipairs(unreadable) do
+  moved[#moved + 1], moved[#moved + 2] = 2, set_aside_unreadable(P, one[1], one[2])
+end
 finish(back)
 return moved

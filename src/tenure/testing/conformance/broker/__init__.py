@@ -16,6 +16,7 @@ from tenure.testing.conformance.broker.priority import Priority
 from tenure.testing.conformance.broker.refusing import Refusing
 from tenure.testing.conformance.broker.retiring import Retiring
 from tenure.testing.conformance.broker.returning import Returning
+from tenure.testing.conformance.broker.sendable import Sendable
 from tenure.testing.conformance.broker.sending import Sending
 from tenure.testing.conformance.broker.settling import Settling
 from tenure.testing.conformance.broker.touching import Touching
@@ -39,6 +40,7 @@ __all__ = [
     "Refusing",
     "Retiring",
     "Returning",
+    "Sendable",
     "Sending",
     "Settling",
     "Touching",

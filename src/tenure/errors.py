@@ -25,7 +25,7 @@
     ├── PartlySent               partly_sent
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
-    │   │   └── QueueGone        broker_unavailable
+    │   │   └── QueueGone        queue_gone
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
     │   ├── StoreForeign         store_foreign
@@ -203,6 +203,8 @@ class BrokerUnavailable(BrokerError):
 
 class QueueGone(BrokerUnavailable):
     """One queue was there, and is not any more; the others are served as before."""
+
+    code = "queue_gone"
 
 
 class StoreUnwritable(BrokerError):

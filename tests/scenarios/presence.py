@@ -34,7 +34,7 @@ FETCH_SECONDS = 2.0
 FENCED_SECONDS = 1.0
 
 #: How long a worker said nothing before it was given up, when stores had such a constant: 15 s. A little longer.
-SILENT_SECONDS = 18
+SILENT_SECONDS = 17
 CUT_SECONDS = 3.0
 
 #: What a log may say of a worker only if its end was proved.

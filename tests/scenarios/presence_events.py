@@ -158,7 +158,7 @@ def play_suspend_of_all(stage: Stage, *, store_sleeps: bool) -> None:
     other.resume()  # first the one that would take it away
     time.sleep(0.5)
     scene.resume(holder)
-    time.sleep(3.0)  # sweeps that could return it
+    time.sleep(2.0)  # sweeps that could return it
     scene.finish()
     outcome = scene.outcome(id, asleep_at)
 

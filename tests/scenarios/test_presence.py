@@ -24,7 +24,7 @@ def test_a_worker_cut_off_for_3_s_keeps_its_message(stage: Stage, witness: bool)
 @on("sqlite", "valkey9")
 def test_silence_that_is_shorter_than_the_lease_costs_nobody_its_message(stage: Stage, witness: bool) -> None:
     """On SQLite nobody says anything: a lock is held. So no silence is too long there, and a short one will do."""
-    seconds = 5 if isinstance(stage.ground, SQLiteGround) else SILENT_SECONDS
+    seconds = 3 if isinstance(stage.ground, SQLiteGround) else SILENT_SECONDS
     play.play_silence(stage, seconds, witness=witness)
 
 

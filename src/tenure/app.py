@@ -167,9 +167,12 @@ class Tenure(Registry):
 
     def worker(
         self, *, concurrency: int | None = None, queues: Sequence[str] = (), name: str = "",
-        grace: float | None = None, reference: str | None = None, sinks: Sequence[Sink] = (),
+        slot: str | None = None, grace: float | None = None, reference: str | None = None, sinks: Sequence[Sink] = (),
     ) -> "Worker":  # fmt: skip
         """A worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
+
+        `slot` is an identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
+        unit): a new worker in it proves that the one before is dead.
 
         `reference` ("module:attribute") tells child processes how to import this app; without it they
         import the module of the task.
@@ -188,6 +191,7 @@ class Tenure(Registry):
             concurrency=settings.concurrency if concurrency is None else concurrency,
             queues=tuple(map(self.queue_named, queues)),
             name=name,
+            slot=settings.slot if slot is None else slot,
             lease_seconds=settings.lease_seconds,
             grace_seconds=settings.grace_seconds if grace is None else grace,
             sweep=self.sweep_request(),

@@ -16,6 +16,9 @@ from tenure.message import Counters, MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
 
+#: So many messages of a retired owner are returned in one step: each step holds up everybody else.
+RETIRE_BATCH = 1_000
+
 #: For `BrokerTraits.browsable`.
 EVERY_STATE = frozenset(MessageState)
 
@@ -62,6 +65,8 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     in_order: bool = True
     #: A message may have a ticket instead of its body. False: others read its queue, who know nothing of cloakrooms.
     takes_tickets: bool = True
+    #: A worker reads the roster so often. In the cloud each look is a request that is paid for.
+    roster_seconds: float = 1.0
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -94,6 +99,10 @@ class Swept(msgspec.Struct, frozen=True):
     adopted: tuple[str, ...] = ()
     #: True: there was an outage, so every lease got a fresh window and nothing was moved.
     grace: bool = False
+    #: Of a retirement. True: the owner holds more; ask again.
+    more: bool = False
+    #: Of a retirement. True: this call declared the owner dead; nobody had before.
+    declared: bool = False
 
     @property
     def moved(self) -> int:
@@ -239,8 +248,15 @@ class Broker(Protocol):
         """What `owner` holds, by the broker's account; with `request_id`, of that one lease call."""
         ...
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Return everything `owner` holds, release its claims and ban its nonce, in one atomic step.
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """Ban the nonce of `owner`, release its claims, then return up to `limit` of its messages.
+
+        The ban is the first step: from then on `owner` can neither lease, claim nor join. `Swept.more` says that
+        it still holds something: ask again. Until nothing is left, `Roster.members` lists it as retired, so that
+        anybody can go on if the caller dies in between.
+
+        A late settle or touch changes nothing once the message was returned. Before that it counts, as that of any
+        holder: nobody else has the message yet, and work that is done need not be done again.
 
         `crashed`: each message counts a crash. Not crashed (it said goodbye): uncounted.
         """

@@ -27,6 +27,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_interval_seconds: float = 5.0
     concurrency: int = 10
     grace_seconds: float = 30.0
+    #: An identity that a manager gives to one worker process at a time. Empty: none.
+    slot: str = ""
     journal_keep_seconds: float = 7 * 86_400.0
     #: Largest result of a handler, in bytes of JSON.
     result_limit: int = 1_048_576
@@ -82,6 +84,7 @@ _SETTINGS = (
     _Setting("sweep_interval_seconds", ("OVERDUE_CHECK_INTERVAL_MS",), "milliseconds from 50 to 3600000",
              _number(0.05, 3600, 0.001)),
     _Setting("concurrency", ("TENURE_CONCURRENCY",), "1 to 10000", _whole(1, 10_000)),
+    _Setting("slot", ("TENURE_SLOT",), "any text", str),
     _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
     _Setting("result_limit", ("TENURE_RESULT_LIMIT",), "bytes from 0 to 268435456", _whole(0, 2**28)),
     _Setting("claim_check", ("TENURE_CLAIM_CHECK",), "a URL such as file:///srv/bodies", str),

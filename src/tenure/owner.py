@@ -1,8 +1,10 @@
-"""An owner: one boot of one worker, the party that leases belong to.
+"""An owner: one boot of one worker, the party that leases belong to; and a member of the roster.
 
-The name stays over restarts; the nonce is new at each boot. A nonce that was proven dead never comes
-back, so what was decided about it stays true. Owners without presence (an HTTP client, a loop of the
-user's own) are never on the roster and are bound by their lease alone.
+The name stays over restarts; the nonce is new at each boot. A nonce that was declared dead never comes back, so what
+was decided about it stays true. Owners without presence (an HTTP client, a loop of the user's own) are never on the
+roster and are bound by their lease alone.
+
+Stores list members; who of them is dead is judged by `rules/presence.py`.
 """
 
 import os
@@ -13,24 +15,52 @@ from tenure.errors import OwnerRetired
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who holds a lease, and where to look for it."""
+    """Who holds a lease, and what a witness needs to know about its process. Empty: unknown."""
 
     name: str
     nonce: str
     host: str = ""
     pid: int = 0
-    #: Names the boot of the machine; an owner of an earlier boot is dead.
+    #: Names the boot of the machine.
     boot_id: str = ""
     started_at: float = 0.0
     queues: tuple[str, ...] = ()
     concurrency: int = 0
     #: Names of the tasks that it knows: what others do not, they leave to it.
     tasks: tuple[str, ...] = ()
+    #: Names the namespaces in which `pid` and `process_start` mean something.
+    pid_namespace: str = ""
+    #: When the kernel started the process, in the kernel's own words: tells it from a later one with the same pid.
+    process_start: str = ""
+    #: An identity that a manager gives to one process at a time. Empty: none.
+    slot: str = ""
 
     @property
     def id(self) -> str:
         """The word that stands on every lease of this owner."""
         return f"{self.name}/{self.nonce}"
+
+    @classmethod
+    def of_id(cls, id: str) -> "Owner":
+        """An owner of whom only the id is known."""
+        name, _, nonce = id.rpartition("/")
+        return cls(name, nonce)
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """One owner on the roster, as the store lists it. What it means is judged by `rules/presence.py`."""
+
+    owner: Owner
+    #: Seconds since the store last heard of it. A hint: silence proves nothing.
+    silent_seconds: float = 0.0
+    #: When it joined, in the store's time: which of two owners with one slot is the newer. 0: unknown.
+    joined: float = 0.0
+    #: It said goodbye: what it still holds is returned uncounted.
+    left: bool = False
+    #: It was declared dead, and what it held may not all be returned yet.
+    is_retired: bool = False
+    #: What the lock of its process says: True: held, False: free. None: there is none to be seen.
+    lock: bool | None = None
 
 
 class DeadOwner(msgspec.Struct, frozen=True):

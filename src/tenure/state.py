@@ -2,7 +2,7 @@
 
     Ledger   who may run a keyed message, and what is done
     Records  status, progress and checkpoint of a message
-    Roster   which workers are alive
+    Roster   which workers there are
     Journal  events, kept in order, for replay; how long runs took
     Board    what operators and schedules tell every worker; whose turn it is
 
@@ -17,7 +17,7 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
 from tenure.notice import Notices, Pause, Tick
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
 
@@ -76,26 +76,32 @@ class Records(Protocol):
 
 
 class Roster(Protocol):
-    """Who is alive. An owner is on the roster from `join` until `Broker.retire`."""
+    """Who works here. It lists members and proves nothing: who is dead is judged by `rules/presence.py`.
+
+    An owner is on the roster from `join` until `Broker.retire` has returned all that it held, or until `remove`.
+    """
 
     async def join(self, owner: Owner) -> None:
-        """Make presence provable from now on, before the first lease."""
+        """Put an owner on the roster, before its first lease. May raise `OwnerRetired`."""
         ...
 
     async def beat(self, owner: Owner) -> None:
-        """Say that it is still there, where presence needs saying."""
+        """Say that it is still there. An owner that is not on the roster any more, and not banned, is put back."""
         ...
 
     async def leave(self, owner: Owner) -> None:
         """Goodbye: what is still held will be returned uncounted."""
         ...
 
-    async def alive(self) -> list[Owner]:
-        """Everybody on the roster who is not proven dead."""
+    async def members(self) -> list[Member]:
+        """Everybody on the roster, in the order in which they joined; and those whose retirement is not finished."""
         ...
 
-    async def dead(self) -> list[DeadOwner]:
-        """Everybody on the roster who is proven dead, or left; to be handed to `Broker.retire`."""
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
+        """Take an owner off the roster that was not heard for `silent_seconds` and holds nothing. False: it stays.
+
+        It is not banned. If it takes a lease at this very moment no harm is done: its next `beat` puts it back.
+        """
         ...
 
 

@@ -11,16 +11,12 @@ from tests.servers.aws import AwsKind, shared_aws
 from tests.servers.shared import shared
 
 from tenure.adapters import aws, redis
-from tenure.adapters.aws.desk import Change, Desk
 from tenure.adapters.aws.memory_table import MemoryTable
-from tenure.adapters.aws.roster import MEMBER
 from tenure.adapters.aws.store import MakeTable
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
-from tenure.owner import Owner
 from tenure.state import State
-from tenure.table import Place
 from tenure.testing.harness import QUEUE, Fault, Harness
 
 #: What a new queue takes, or a little less: aiohttp warns of requests over a megabyte.
@@ -73,16 +69,6 @@ class SqsHarness(Harness):
         await state.open()
         self._store = broker._store
         return broker, state
-
-    async def kill(self, owner: Owner) -> None:
-        """As a supervisor would say that its process has ended."""
-
-        def decide(member: Any) -> Change[None]:
-            member.is_gone = True
-            return Change(None, member)
-
-        desk: Desk = self._store.desk
-        await desk.change_one(MEMBER, Place("roster", owner.id), decide)
 
     async def damage(self, id: str) -> bytes:
         """Put another body in the place of the stored one, behind the adapter's back: every copy anew, in order."""

@@ -14,14 +14,11 @@ from tests.servers.shared import shared
 
 from tenure.adapters import azure, redis
 from tenure.adapters.azure.entry import letter_key, life_row
-from tenure.adapters.azure.naming import row_id
-from tenure.adapters.azure.roster import LOOKED
 from tenure.adapters.azure.rows import Change, Row
-from tenure.adapters.azure.store import COMMON, MakeTable
+from tenure.adapters.azure.store import MakeTable
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
-from tenure.owner import Owner
 from tenure.state import State
 from tenure.testing.harness import Fault, Harness
 
@@ -65,13 +62,6 @@ class AzureHarness(Harness):
     async def _change(self, act: str, part: str, key: str, fields: dict[str, Any]) -> None:
         """Change a row behind the adapter's back: nothing that it remembers knows of it."""
         assert await self._store.rows.commit_one(Change(act, Row(part, key, fields))) is not None
-
-    async def kill(self, owner: Owner) -> None:
-        """As if nothing had been heard of it for a while, and a new boot had taken its name: that proves its end."""
-        now = self.clock.monotonic()
-        await self._change("merge", COMMON, f"o:{row_id(owner.id)}", {"Heard": now - 10.0, "ReplacedAt": now - 9.0})
-        self._store.shared.no_dead_until = 0.0
-        await self._change("upsert", COMMON, LOOKED, {"At": now, "Since": now - _LONG_AGO})
 
     async def damage(self, id: str) -> bytes:
         """Write over the message in its queue, and its letter."""

@@ -1,6 +1,7 @@
 """What the adapters bring along to the conformance suites."""
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -30,10 +31,6 @@ class MemoryHarness(Harness):
         await self._broker.open()
         await self._state.open()
         return self._broker, self._state
-
-    async def kill(self, owner: Owner) -> None:
-        """The memory roster takes our word for it."""
-        self._state.kill(owner.id)
 
     async def damage(self, id: str) -> bytes:
         """Write over the stored bytes."""
@@ -90,8 +87,15 @@ class SqliteHarness(Harness):
         return broker if self._fault is None else self._fault.broker(broker, self.clock)
 
     async def kill(self, owner: Owner) -> None:
-        """Free the lock file, as the kernel does when the process ends."""
-        self._real._store.presence.drop(owner.id)
+        """Free the lock file too, as the kernel does when the process ends."""
+        await super().kill(owner)
+        presence = self._real._store.presence
+        with contextlib.suppress(KeyError):
+            os.close(presence._held.pop(owner.id))
+
+    async def go_unseen(self, owner: Owner) -> None:
+        """Remove the lock file."""
+        self._real._store.presence._file(owner.id).unlink(missing_ok=True)
 
     async def damage(self, id: str) -> bytes:
         """Write over the stored bytes, behind the adapter's back."""

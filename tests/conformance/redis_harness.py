@@ -12,7 +12,6 @@ from tests.servers.shared import shared, shared_cluster
 
 from tenure.adapters import redis
 from tenure.broker import Broker
-from tenure.owner import Owner
 from tenure.state import State
 from tenure.testing.harness import QUEUE, Fault, Harness
 
@@ -62,14 +61,6 @@ class RedisHarness(Harness):
         await state.open()
         self._store = broker._store
         return broker, state
-
-    async def kill(self, owner: Owner) -> None:
-        """As if its connection had ended some seconds ago, and others had looked for it."""
-        common = self._store.names.common
-        self._raw.hset(f"{common}meta", mapping={"looked": round(self.clock.monotonic() * 1e6), "trust": 0})
-        self._raw.hset(f"{common}line", owner.id, "a connection that has ended")
-        self._raw.hset(f"{common}gone", owner.id, 0)
-        self._raw.zadd(f"{common}until", {owner.id: round((self.clock.monotonic() + 10.0) * 1e6)})
 
     async def damage(self, id: str) -> bytes:
         """Write over the stored bytes, behind the adapter's back."""

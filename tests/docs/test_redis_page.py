@@ -8,6 +8,8 @@ import pytest
 from tests.servers import Kind, installed, start_redis
 
 from tenure import Tenure
+from tenure.probe import SYSTEM_PROBE
+from tenure.rules.presence import judge
 
 from .markdown import ROOT
 
@@ -34,8 +36,8 @@ async def test_the_rights_that_the_page_names_are_enough(kind: Kind, tmp_path: P
             keyed = await double.bind(21).submit(key="answer", delay=0.1)
             assert await keyed.result(timeout=60) == 42
             assert [await handle.result(timeout=60) for handle in handles] == [2 * number for number in range(10)]
-            assert await app.state.roster.dead() == []
-            assert len(await app.state.roster.alive()) == 1
+            judged = judge(await app.state.roster.members(), SYSTEM_PROBE)
+            assert (len(judged.living), judged.dead) == (1, [])
             await asyncio.sleep(1.2)  # a second passes: sweeper, roster and board have had their turn
         denied = server.ask("ACL", "LOG")
         assert denied == []

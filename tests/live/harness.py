@@ -18,10 +18,8 @@ from tests.live.sweeping import remove_queue
 
 from tenure.adapters import aws, azure
 from tenure.adapters.aws.copy import Spot
-from tenure.adapters.aws.desk import Change
 from tenure.adapters.aws.link import Link
 from tenure.adapters.aws.options import ATTRIBUTES
-from tenure.adapters.aws.roster import MEMBER
 from tenure.adapters.azure.clients import Clients
 from tenure.adapters.azure.timeline import Timeline
 from tenure.broker import Broker, Swept
@@ -94,10 +92,6 @@ class LiveHarness(Harness):
     async def reopen(self) -> None:
         """Close every connection and open new ones."""
         await self._reopen()
-
-    async def kill(self, owner: Owner) -> None:
-        """Only its silence would show."""
-        raise NotApplicable(f"nothing proves here that {owner.id} is dead")
 
 
 def _whether(seconds: float | None) -> float | None:
@@ -175,15 +169,6 @@ class LiveSqsHarness(LiveHarness):
         finally:
             await state.close()
             await broker.close()
-
-    async def kill(self, owner: Owner) -> None:
-        """As a supervisor would say that its process has ended."""
-
-        def decide(member: Any) -> Change[None]:
-            member.is_gone = True
-            return Change(None, member)
-
-        await self._store.desk.change_one(MEMBER, Place("roster", owner.id), decide)
 
     def _make_table(self, link: Link) -> PartOfTable:
         return PartOfTable(aws.DynamoTable(link), self.name)

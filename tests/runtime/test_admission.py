@@ -91,7 +91,7 @@ async def test_what_another_living_worker_knows_goes_back_for_a_moment(harness: 
         assert max(delays) <= 2.0
         codes = {verdict.reason.code for verdict in bench.verdicts if isinstance(verdict, Returned)}
         assert codes == {"known_elsewhere"}
-        assert bench.wire.said.count("roster.alive") == 1
+        assert bench.wire.said.count("roster.members") == 1
         assert "records.get" not in bench.wire.said
 
 
@@ -114,7 +114,7 @@ async def test_who_is_alive_is_asked_again_after_a_while(harness: Harness) -> No
         await harness.kill(knowing)
         await harness.put(task="from_the_future")
         await asyncio.sleep(0.1)
-        assert bench.wire.said.count("roster.alive") == 1
+        assert bench.wire.said.count("roster.members") == 1
         await asyncio.sleep(1)
         await harness.put(task="from_the_future")
         await asyncio.sleep(0.1)

@@ -22,7 +22,7 @@ from .at_work import break_at
         "broker.touch",
         "broker.ack+broker.dead_letter",
         "broker.sweep",
-        "roster.dead",
+        "roster.members",
         "journal.append",
         "records.progress",
     ],
@@ -48,7 +48,7 @@ async def test_a_worker_that_lost_a_part_ends_and_says_so(
             async with asyncio.timeout(0.1):  # it ended by itself, long ago
                 await actor.worker.stop()
         assert "died; the worker stops" in caplog.text
-        assert actor.worker.owner_id not in [owner.id for owner in await harness.state.roster.alive()]
+        assert actor.worker.owner_id not in await harness.living()
         await stage.start()
         assert (await stage.ended(id)).state is MessageState.COMPLETED, "what it held was lost with it"
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tenure import Tenure
+from tenure.broker import RETIRE_BATCH
 from tenure.message import MessageState
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
@@ -46,7 +47,7 @@ async def test_a_cancelled_run_stops_within_the_grace(virtual_clock: VirtualCloc
     assert (await short.status()).result == b'"finished"'
     record = await long.status()
     assert (record.state, record.counters.attempts) == (MessageState.READY, 0)
-    assert await app.state.roster.alive() == []
+    assert await app.state.roster.members() == []
 
 
 async def test_stopping_twice_is_stopping_once(virtual_clock: VirtualClock) -> None:
@@ -82,7 +83,7 @@ async def test_whoever_stops_retires_itself_and_nobody_has_to_find_it_gone(harne
         staying, leaving = await stage.start(), await stage.start()
         await asyncio.sleep(1)
         await stage.stop(leaving)
-        assert await harness.state.roster.dead() == []
+        assert await harness.dead() == {}
         await asyncio.sleep(10)
         events = [stored.event for stored in await harness.state.journal.read()]
         about = [event.kind.value for event in events if event.owner == leaving.worker.owner_id]
@@ -94,10 +95,10 @@ async def test_nobody_reports_its_own_goodbye_as_that_of_another(harness: Harnes
     """Its own sweeper would, if it still looked while the goodbye takes its time."""
     retire = harness.broker.retire
 
-    async def slowly(owner: str, *, crashed: bool) -> Any:
+    async def slowly(owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Any:
         harness.broker.retire = retire  # type: ignore[method-assign]
         await asyncio.sleep(5)
-        return await retire(owner, crashed=crashed)
+        return await retire(owner, crashed=crashed, limit=limit)
 
     async with Stage(harness) as stage:
 
@@ -123,8 +124,7 @@ async def test_whoever_cannot_retire_itself_is_retired_by_others(harness: Harnes
         async with asyncio.timeout(1):
             await stage.stop(leaving)
         await asyncio.sleep(2)
-        assert await harness.state.roster.dead() == []
-        assert leaving.worker.owner_id not in [owner.id for owner in await harness.state.roster.alive()]
+        assert [one.owner.id for one in await harness.state.roster.members()] == [staying.worker.owner_id]
         assert staying.counts.get("owner_retired") is None, "it told everybody that it left, and had nothing"
 
 
@@ -169,4 +169,4 @@ async def test_an_abandoned_worker_settles_nothing_and_says_no_goodbye(harness: 
         await actor.worker.abandon()
         await asyncio.sleep(1)
         assert (await harness.record(id)).owner == actor.worker.owner_id
-        assert actor.worker.owner_id in [owner.id for owner in await harness.state.roster.alive()]
+        assert actor.worker.owner_id in await harness.living()

@@ -21,7 +21,9 @@ from tenure.config import settings_from
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
+from tenure.probe import SYSTEM_PROBE
 from tenure.record import Record
+from tenure.rules import presence
 
 from .figures import Figures
 from .grounds import FIGURES, Ground, SQLiteGround
@@ -125,7 +127,7 @@ class Stage:
     def alive(self) -> set[int]:
         """The pids on the roster."""
         self.do(self.app.open())
-        return {owner.pid for owner in self.do(self.app.state.roster.alive())}
+        return {owner.pid for owner in presence.judge(self.do(self.app.state.roster.members()), SYSTEM_PROBE).owners}
 
     def freeze(self, process: Process) -> None:
         """Freeze a process at a moment when the others can go on."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
 from tenure.cli.failing import UnknownQueue
+from tenure.cli.presence import living
 from tenure.errors import BadArgument, BadTask
 from tenure.notice import Pause
 
@@ -64,7 +65,7 @@ async def known_queues(app: Tenure) -> set[str]:
     names = {
         *(depth.queue for depth in await app.broker.depth()),
         *(task.queue for task in app.tasks.values()),
-        *(queue for owner in await app.state.roster.alive() for queue in owner.queues),
+        *(queue for owner in await living(app) for queue in owner.queues),
         *(pause.queue for pause in (await app.state.board.read()).paused),
         *(tick.queue for tick in await app.state.board.ticks() if tick.queue),
         *(stored.event.queue for stored in events if stored.event.queue),
@@ -74,7 +75,7 @@ async def known_queues(app: Tenure) -> set[str]:
 
 async def is_served(app: Tenure, queue: str) -> bool:
     """Whether a worker that is alive leases from it."""
-    return any(queue in owner.queues for owner in await app.state.roster.alive())
+    return any(queue in owner.queues for owner in await living(app))
 
 
 async def check_known(app: Tenure, queues: Sequence[str], *, consequence: str = "") -> None:

@@ -15,6 +15,7 @@ from tenure.broker import Depth
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, say_json
+from tenure.cli.presence import living
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.message import MessageState
 from tenure.owner import Owner
@@ -110,7 +111,7 @@ async def needs(
 ) -> list[Needed]:
     """What each queue needs; with `slots` None, each worker counts for as many as the workers of that queue have."""
     pace = (await survey(app.state, since=app.clock.wall() - since_seconds, sees=app.sees)).pace
-    alive = [owner for owner in await app.state.roster.alive() if any(map(app.sees, owner.queues))]
+    alive = [owner for owner in await living(app) if any(map(app.sees, owner.queues))]
     found = []
     for depth in await _depths(app, queue, alive):
         own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))

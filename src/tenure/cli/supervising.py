@@ -14,15 +14,16 @@ logger = logging.getLogger("tenure.cli")
 
 
 def supervise(
-    words: Sequence[str], *, processes: int, name: str, keeps_leases: bool, until_empty: bool, as_json: bool
+    words: Sequence[str], *, processes: int, name: str, slot: str, keeps_leases: bool, until_empty: bool, as_json: bool
 ) -> int:
     """Run `processes` children of these words until told to stop; the exit code."""
     from tenure import assembly
     from tenure.runtime.supervisor import Supervisor
 
     def words_of(number: int) -> list[str]:
-        # Each under a name of its own: a second boot of the same name is proof that the first is dead.
-        return [*words, *(["--name", f"{name}-{number}"] if name else [])]
+        # Each in a slot of its own: a newer worker in the same slot is proof that the older one is dead.
+        slot_words = ["--slot", f"{slot}/{number}"] if slot else []
+        return [*words, *(["--name", f"{name}-{number}"] if name else []), *slot_words]
 
     async def run() -> int:
         supervisor = Supervisor(

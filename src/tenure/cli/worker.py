@@ -24,6 +24,7 @@ from tenure.cli.output import plural, say_json
 from tenure.cli.tally import Tally
 from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock
+from tenure.config import settings_from
 
 if TYPE_CHECKING:
     from tenure.runtime.tether import Tether
@@ -41,6 +42,7 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option("--processes", "-p", type=click.IntRange(1, 1_000), help="Run so many processes, and replace the dead.")
 @click.option("--queue", "-q", "queues", multiple=True, help="Serve this queue only; repeat it for more.")
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
+@click.option("--slot", help="An identity that a manager gives to one process at a time. Default: none.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")
 @click.option("--until-empty", is_flag=True, help="Stop when nothing is left to do, instead of waiting for more.")
 @click.option(
@@ -54,9 +56,9 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too.")
 @json_option
 def worker(  # noqa: PLR0913 - one for each option
-    target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, grace: float | None,
-    style: str | None, *, processes: int | None, heartbeat: str, supervised: str | None, until_empty: bool,
-    verbose: bool, as_json: bool,
+    target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, slot: str | None,
+    grace: float | None, style: str | None, *, processes: int | None, heartbeat: str, supervised: str | None,
+    until_empty: bool, verbose: bool, as_json: bool,
 ) -> int | None:  # fmt: skip
     """Run messages of an app's tasks until told to stop.
 
@@ -66,6 +68,10 @@ def worker(  # noqa: PLR0913 - one for each option
 
     --processes starts so many workers, each with --concurrency slots of its own. One that dies is replaced, and
     what it ran is back in its queue at once.
+
+    --slot names what a manager runs one process of at a time, such as a pod's UID and container name, or a systemd
+    unit. When a new worker joins in the same slot the old one counts as dead, and what it held is returned at once.
+    Never give one slot to two workers that run at the same time.
 
     --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
     wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
@@ -82,8 +88,8 @@ def worker(  # noqa: PLR0913 - one for each option
         logs.install(style, verbose=verbose)
         words = _words(target, concurrency, queues, grace, style, until_empty=until_empty, verbose=verbose)
         return supervise(
-            words, processes=processes, name=name, keeps_leases=heartbeat == "supervisor",
-            until_empty=until_empty, as_json=as_json,
+            words, processes=processes, name=name, slot=settings_from().slot if slot is None else slot,
+            keeps_leases=heartbeat == "supervisor", until_empty=until_empty, as_json=as_json,
         )  # fmt: skip
     if heartbeat == "supervisor":
         msg = "--heartbeat supervisor needs a supervisor: add --processes 1, or more"
@@ -94,7 +100,9 @@ def worker(  # noqa: PLR0913 - one for each option
     own = [short_name(app, queue) for queue in queues]
     _warn_of_strange_queues(app, own)
     tally = Tally()
-    made = app.worker(concurrency=concurrency, queues=own, name=name, grace=grace, reference=target, sinks=[tally])
+    made = app.worker(
+        concurrency=concurrency, queues=own, name=name, slot=slot, grace=grace, reference=target, sinks=[tally]
+    )
     made.tether = tether
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock)

@@ -1,7 +1,8 @@
 """`tenure workers`: who is alive, and what each holds.
 
-A worker is on the roster from its start to its goodbye; one that was killed is found gone by its lock, within a second
-or so. Consumers without a worker (a loop of one's own) are on no roster: what they hold is in `tenure messages`.
+A worker is on the roster from its start to its goodbye. One that was killed is gone as soon as that is proven; one that
+is only silent is listed with how long. Consumers without a worker (a loop of one's own) are on no roster: what they
+hold is in `tenure messages`.
 """
 
 import asyncio
@@ -16,16 +17,19 @@ from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
 from tenure.cli.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.presence import judged
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.errors import BodyUndecodable
 from tenure.lease import Lease
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import Member, Owner
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 #: A cell's worth.
 _MOST_TASKS = 3
+#: Longer than any worker leaves between two words.
+_SILENT_SECONDS = 10.0
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -48,6 +52,9 @@ class Row(msgspec.Struct, frozen=True):
     queues: tuple[str, ...]
     concurrency: int
     holds: tuple[Held, ...]
+    #: Seconds since it was last heard.
+    silent_seconds: float = 0.0
+    slot: str = ""
 
 
 class Gone(msgspec.Struct, frozen=True):
@@ -63,8 +70,8 @@ class Gone(msgspec.Struct, frozen=True):
 def workers(target: str | None, *, as_json: bool) -> None:
     """Show the workers that are alive, and what they hold.
 
-    "slots" is how many messages it runs at once, "holds" how many it has now. A worker that was killed is gone at
-    once, and the next sweep returns what it held.
+    "slots" is how many messages it runs at once, "holds" how many it has now. A worker whose death is proven is
+    gone, and the next sweep returns what it held. One that is only silent keeps its messages until their leases end.
     """
     app = find(target)
     rows, gone = run(app, _look)
@@ -77,17 +84,20 @@ def workers(target: str | None, *, as_json: bool) -> None:
         out.print(_wide(rows, wall) if out.width >= WIDE else _narrow(rows, wall, out.width))
     else:
         out.print("No worker is alive here.")
+    for row in rows:
+        if row.silent_seconds >= _SILENT_SECONDS:
+            told = "what it holds comes back when its leases end" if row.holds else "it holds nothing"
+            out.print(f"{row.id} was not heard for {spoken(row.silent_seconds)}; {told}.", markup=False)
     for one in gone:
         out.print(f"{one.id} is gone: {one.proof}; the next sweep returns what it held.", markup=False)
 
 
 async def _look(app: Tenure) -> tuple[list[Row], list[Gone]]:
-    roster = app.state.roster
-    alive = [owner for owner in await roster.alive() if _is_seen(app, owner)]
-    held = await asyncio.gather(*(app.broker.held(owner.id) for owner in alive))
-    rows = [_row(owner, leases) for owner, leases in zip(alive, held, strict=True)]
-    dead: list[DeadOwner] = [one for one in await roster.dead() if _is_seen(app, one.owner)]
-    gone = [Gone(one.owner.id, one.proof) for one in dead]
+    found = await judged(app)
+    living = [member for member in found.living if _is_seen(app, member.owner)]
+    held = await asyncio.gather(*(app.broker.held(member.owner.id) for member in living))
+    rows = [_row(member, leases) for member, leases in zip(living, held, strict=True)]
+    gone = [Gone(one.owner.id, one.proof) for one in found.dead if _is_seen(app, one.owner)]
     return sorted(rows, key=lambda row: (row.name, row.started_at)), gone
 
 
@@ -95,10 +105,12 @@ def _is_seen(app: Tenure, owner: Owner) -> bool:
     return any(map(app.sees, owner.queues))
 
 
-def _row(owner: Owner, leases: Sequence[Lease]) -> Row:
+def _row(member: Member, leases: Sequence[Lease]) -> Row:
+    owner = member.owner
     holds = tuple(Held(lease.id, lease.queue, _task(lease)) for lease in leases)
     return Row(
-        owner.id, owner.name, owner.host, owner.pid, owner.started_at, owner.queues, owner.concurrency, holds
+        owner.id, owner.name, owner.host, owner.pid, owner.started_at, owner.queues, owner.concurrency, holds,
+        round(member.silent_seconds, 3), owner.slot,
     )  # fmt: skip
 
 

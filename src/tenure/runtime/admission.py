@@ -17,6 +17,7 @@ from tenure.clock import Clock
 from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
 from tenure.lease import Lease
 from tenure.message import Counters, Message
+from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime import strangers
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.learning import Learning
@@ -63,11 +64,12 @@ class Admission:
     def __init__(  # noqa: PLR0913 - made in one place, by the path
         self, broker: Broker, state: State, clock: Clock, slots: Slots, crew: Crew, *,
         tasks: Mapping[str, Task[..., Any]], room: Room, learning: Learning, routing: Routing | None = None,
+        probe: Probe = SYSTEM_PROBE,
     ) -> None:  # fmt: skip
         """Let in messages of the tasks in `tasks`."""
         self._broker = broker
         self._ledger = state.ledger
-        self._strangers = Strangers(state, clock)
+        self._strangers = Strangers(state, clock, probe=probe)
         self._routing = routing or Routing(None, 1)
         self._clock = clock
         self._slots = slots

@@ -17,6 +17,7 @@ from tenure.clock import Clock
 from tenure.event import Event
 from tenure.notice import Notices
 from tenure.owner import Owner
+from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.entrusting import EntrustedHeartbeat
 from tenure.runtime.heartbeat import Heartbeat
@@ -70,7 +71,7 @@ class Beside:
 
     def __init__(
         self, broker: Broker, state: State, clock: Clock, listener: Listener, options: WorkerOptions, *,
-        tether: Tether | None = None,
+        tether: Tether | None = None, probe: Probe = SYSTEM_PROBE,
     ) -> None:  # fmt: skip
         """Nothing runs yet. Made on the worker's loop. With a `tether`, the supervisor may keep the leases."""
         self._loop = asyncio.get_running_loop()
@@ -91,6 +92,7 @@ class Beside:
             lambda events: self._tell(listener.publish, events),
             request=options.sweep,
             board=twin_state.board,
+            probe=probe,
         )
         self._noticing = Noticing(
             twin_state.board, clock, options.queues,

@@ -17,7 +17,7 @@ from tenure.errors import BrokerError, BrokerUnavailable
 from tenure.owner import DeadOwner, Owner
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.sideloop import cancel
-from tenure.runtime.sweeper import events_of_retirement
+from tenure.runtime.sweeper import events_of_retirement, retire, returned_text
 from tenure.state import State
 
 T = TypeVar("T")
@@ -89,15 +89,18 @@ class Cemetery:
             logger.debug("the supervisor cannot open the place of its children yet: %s", error)
 
     async def _bury(self, owner: str, proof: str) -> None:
-        async def retire() -> tuple[Swept, State]:
-            broker, state = await self.opened()
-            return await broker.retire(owner, crashed=True), state
+        dead = DeadOwner(Owner.of_id(owner), proof)
+        batches: list[Swept] = []
 
-        swept, state = await self.until_it_works(retire, f"{proof}; returning it")
-        count = len(swept.returned)
-        logger.warning("%s; %s returned", proof, "1 message" if count == 1 else f"{count} messages")
-        name, _, nonce = owner.rpartition("/")
-        events = events_of_retirement(DeadOwner(Owner(name, nonce), proof), swept, self._clock.wall(), "supervisor")
+        async def return_all() -> State:
+            broker, state = await self.opened()
+            async for swept in retire(broker, dead):
+                batches.append(swept)  # noqa: PERF401 - kept even if a later one fails
+            return state
+
+        state = await self.until_it_works(return_all, f"{proof}; returning it")
+        logger.warning("%s; %s", proof, returned_text(sum(len(swept.returned) for swept in batches)))
+        events = events_of_retirement(dead, batches, self._clock.wall(), "supervisor")
         try:
             await state.journal.append(events)
         except BrokerUnavailable as error:

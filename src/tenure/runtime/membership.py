@@ -17,8 +17,10 @@ from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BrokerError, BrokerUnavailable
 from tenure.event import Event, EventKind
-from tenure.owner import Owner, new_nonce
+from tenure.owner import DeadOwner, Owner, new_nonce
+from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.options import WorkerOptions
+from tenure.runtime.sweeper import retire
 from tenure.state import Roster
 
 logger = logging.getLogger("tenure.worker")
@@ -31,7 +33,7 @@ class Membership:
 
     def __init__(
         self, broker: Broker, roster: Roster, clock: Clock, publish: Publish, options: WorkerOptions, *,
-        tasks: Collection[str],
+        tasks: Collection[str], probe: Probe = SYSTEM_PROBE,
     ) -> None:  # fmt: skip
         """A new boot, not on the roster yet. `tasks` may still grow until it joins."""
         self._broker = broker
@@ -40,14 +42,16 @@ class Membership:
         self._publish = publish
         self._options = options
         self._tasks = tasks
+        self.probe = probe
         self.owner = self._new_owner()
 
     def _new_owner(self) -> Owner:
-        host, options = socket.gethostname(), self._options
+        host, options, process = socket.gethostname(), self._options, self.probe.me()
         return Owner(
-            name=options.name or f"{host}:{os.getpid()}", nonce=new_nonce(), host=host, pid=os.getpid(),
-            boot_id=self._clock.boot_id(), started_at=self._clock.wall(), queues=options.queues,
-            concurrency=options.concurrency, tasks=tuple(self._tasks),
+            name=options.name or f"{host}:{os.getpid()}", nonce=new_nonce(), host=host, pid=process.pid,
+            boot_id=process.boot_id, started_at=self._clock.wall(), queues=options.queues,
+            concurrency=options.concurrency, tasks=tuple(self._tasks), pid_namespace=process.pid_namespace,
+            process_start=process.start, slot=options.slot,
         )  # fmt: skip
 
     async def join(self) -> None:
@@ -67,22 +71,17 @@ class Membership:
         try:
             await self._roster.leave(owner)
         except BrokerError as error:
-            logger.warning("%s could not say goodbye (%s); it will be found dead", owner.id, error)
+            logger.warning("%s could not say goodbye (%s); what it holds returns when its leases end", owner.id, error)
             return
         self._tell(EventKind.OWNER_LEFT)
         try:
-            swept = await self._broker.retire(owner.id, crashed=False)
+            async for swept in retire(self._broker, DeadOwner(owner, "it said goodbye", left=True)):
+                if swept.returned:
+                    ids = list(swept.returned)
+                    data = {"count": len(ids), "dlq_count": 0, "ids": ids, "triggered_by": "goodbye"}
+                    self._tell(EventKind.REQUEUE, data)
         except BrokerUnavailable as error:
             logger.debug("%s could not retire itself (%s); a sweeper will", owner.id, error)
-            return
-        if swept.returned:
-            data = {
-                "count": len(swept.returned),
-                "dlq_count": 0,
-                "ids": list(swept.returned),
-                "triggered_by": "goodbye",
-            }
-            self._tell(EventKind.REQUEUE, data)
 
     def tell_joined(self) -> None:
         """The worker works."""

@@ -11,6 +11,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 10
     queues: tuple[str, ...] = ()
     name: str = ""
+    #: An identity that a manager gives to one process at a time. Empty: none.
+    slot: str = ""
     lease_seconds: float = 30.0
     #: After SIGTERM: how long handlers may go on before their messages are given back.
     grace_seconds: float = 30.0

@@ -64,7 +64,7 @@ class Path:
         self._slots = slots
         self._bus = bus
         self._tether = tether
-        self.beside = Beside(broker, state, clock, self, options, tether=tether)
+        self.beside = Beside(broker, state, clock, self, options, tether=tether, probe=membership.probe)
         self._heartbeat = heartbeat = self.beside.heartbeat
         self._strangers = reporting.Strangers(clock)
         self._room = Room(clock, slots)
@@ -92,6 +92,7 @@ class Path:
         admission = Admission(
             broker, state, clock, slots, self,
             tasks=tasks, room=self._room, learning=learning, routing=Routing(router, options.sweep.max_attempts),
+            probe=membership.probe,
         )  # fmt: skip
         self.intake = Intake(
             broker, clock, slots, self, admission,

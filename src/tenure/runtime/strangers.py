@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
+from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.record import Ending
+from tenure.rules import presence
 from tenure.runtime.delivery import Delivery
 from tenure.state import State
 from tenure.verdict import Dead, Reason, Returned
@@ -43,8 +45,11 @@ def unreadable(text: str) -> Reason:
 class Strangers:
     """Turns strangers away, for as long as seems right."""
 
-    def __init__(self, state: State, clock: Clock, draw: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self, state: State, clock: Clock, draw: Callable[[], float] = random.random, *, probe: Probe = SYSTEM_PROBE
+    ) -> None:
         """Ask `state` who is alive, and what became of a stranger before."""
+        self._probe = probe
         self._roster = state.roster
         self._records = state.records
         self._clock = clock
@@ -79,7 +84,7 @@ class Strangers:
 
     async def _ask(self) -> dict[str, set[str]] | None:
         try:
-            owners = await self._roster.alive()
+            owners = presence.judge(await self._roster.members(), self._probe).owners
         except BrokerUnavailable:
             return None
         known: dict[str, set[str]] = {}

@@ -20,16 +20,13 @@ from collections.abc import Callable, Sequence
 
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable
 from tenure.runtime import orders
-from tenure.runtime.backoff import Backoff
 from tenure.runtime.burying import Cemetery
 from tenure.runtime.children import describe_exit
 from tenure.runtime.keeping import Keeping
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.slate import Note
 from tenure.runtime.spawning import ChildFailed
-from tenure.runtime.sweeper import LIVENESS_SECONDS
 from tenure.runtime.ward import Change, Ward, spawn
 from tenure.state import State
 
@@ -83,7 +80,6 @@ class Supervisor:
 
     async def run(self) -> int:
         """Work until told to stop; the exit code. Raises `ChildFailed` where children die before they can work."""
-        beating = asyncio.create_task(self._say_that_they_live())
         try:
             async with asyncio.TaskGroup() as group:
                 # The first one shows whether it can be done at all: one error, not one from each.
@@ -96,7 +92,6 @@ class Supervisor:
         finally:
             for ward in self._wards.values():
                 ward.send(signal.SIGKILL)
-            await cancel([beating])
             await self._cemetery.close()
         return self._exit_code
 
@@ -160,7 +155,6 @@ class Supervisor:
                 if self._keeps_leases:
                     await self._keep(ward)
             case orders.Enlisted(owner):
-                ward.owner = owner
                 self.owners.append(owner.id)
             case orders.Working():
                 ward.has_worked = True
@@ -211,21 +205,6 @@ class Supervisor:
             # Nobody beats for it any more: it must not look as if somebody did.
             logger.critical("the heartbeat of process %d died; so does the process", ward.number, exc_info=True)
             ward.send(signal.SIGKILL)
-
-    async def _say_that_they_live(self) -> None:
-        """A child that holds the GIL cannot say so itself; that it runs, we know."""
-        backoff = Backoff(self._clock)
-        while self._keeps_leases:
-            await asyncio.sleep(LIVENESS_SECONDS)
-            owners = [ward.owner for ward in self._wards.values() if ward.owner is not None and not ward.frozen]
-            try:
-                for owner in owners:
-                    _, state = await self._cemetery.opened()
-                    await state.roster.beat(owner)
-            except BrokerUnavailable as error:
-                backoff.failed(logger, "saying that the processes live", error)
-            else:
-                backoff.succeeded(logger, "saying that the processes live")
 
     # -- stopping ----------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """The sweeper: returns what others left behind.
 
 Two rhythms. Every sweep interval it returns overdue leases, whoever held them, in batches while there is
-more. Every second it asks the roster who is proven dead and returns all that they held at once: that is
-what brings a crashed worker's messages back in seconds, however long their leases.
+more. Every second (in the cloud: every five) it reads the roster, judges who is proven dead (`rules/presence.py`) and
+returns all that they held at once: that is what brings a crashed worker's messages back in seconds, however long
+their leases. Silence proves nothing; who is silent and holds nothing is only taken off the roster.
 
 Runs in every worker, beside the heartbeat; each act is atomic in the broker, so many sweepers do no harm. But one is
 enough: whoever has the turn sweeps, and the others skip this interval. A turn lasts one interval and is renewed by a
@@ -20,7 +21,9 @@ from tenure.broker import Broker, SweepRequest, Swept
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import DeadOwner, Member, Owner
+from tenure.probe import SYSTEM_PROBE, Probe
+from tenure.rules import presence
 from tenure.runtime.backoff import Backoff
 from tenure.state import Board, Roster
 
@@ -34,6 +37,9 @@ TURN = "sweep"
 _RENEW_AFTER = 1 / 3
 #: So much of an interval passes before somebody without the turn asks again.
 _ASK_AGAIN_AFTER = 1 / 4
+#: Where there are more members, each looks half as often: a look reads all of them.
+_MANY = 50
+_EARLY_SECONDS = 0.1
 #: An event names no more messages than this; there are several if it were more.
 _IDS_IN_AN_EVENT = 1_000
 
@@ -46,8 +52,13 @@ class Sweeper:
     def __init__(
         self, broker: Broker, roster: Roster, clock: Clock, publish: Publish, *,
         request: SweepRequest, triggered_by: str = "scheduler", board: Board | None = None,
+        probe: Probe = SYSTEM_PROBE,
     ) -> None:  # fmt: skip
         """Sweep as `request` says; tell `publish`. With a `board`, `run` shares the work with other sweepers."""
+        self._probe = probe
+        self._next_look = float("-inf")
+        #: When the roster was last asked to remove each of the silent.
+        self._asked_to_remove: dict[str, float] = {}
         self._broker = broker
         self._roster = roster
         self._clock = clock
@@ -77,12 +88,13 @@ class Sweeper:
             await asyncio.sleep(pause)
 
     async def watch(self, owner: Callable[[], Owner], every: float = LIVENESS_SECONDS) -> None:
-        """Say that we live, and look for the dead, for ever."""
+        """Say that we live, and look for the dead, for ever. A look is rarer where the store says that it costs."""
         backoff = Backoff(self._clock)
         while True:
             try:
                 await self._roster.beat(owner())
-                await self.bury()
+                if self._clock.monotonic() >= self._next_look:
+                    await self.bury()
                 backoff.succeeded(logger, "watching")
             except BrokerUnavailable as error:
                 backoff.failed(logger, "watching", error)
@@ -135,28 +147,70 @@ class Sweeper:
         return await self._take_turn()
 
     async def bury(self) -> list[str]:
-        """Return all that the proven dead held; the ids of these owners."""
-        buried = []
-        for dead in await self._roster.dead():
-            swept = await self._broker.retire(dead.owner.id, crashed=not dead.left)
-            buried.append(dead.owner.id)
-            self._tell_retired(dead, swept)
-        return buried
+        """Return all that the proven dead held; the ids of these owners. The silent who hold nothing are removed."""
+        members = await self._roster.members()
+        seconds = self._broker.traits.roster_seconds * (1 if len(members) <= _MANY else 2)
+        # A little early: the tick that follows must not miss it by a hair.
+        self._next_look = self._clock.monotonic() + seconds - _EARLY_SECONDS
+        judged = presence.judge(members, self._probe)
+        for dead in judged.dead:
+            await self._retire(dead)
+        await self._remove(judged.silent)
+        return [dead.owner.id for dead in judged.dead]
 
-    def _tell_retired(self, dead: DeadOwner, swept: Swept) -> None:
-        held = len(swept.returned)
-        level = logging.WARNING if held or not dead.left else logging.DEBUG
-        what = "1 message" if held == 1 else f"{held} messages"
-        logger.log(level, "%s is gone (%s); %s returned", dead.owner.id, dead.proof, what)
-        if held or not dead.left:  # else it told everybody itself that it left, and had nothing
-            self._publish(events_of_retirement(dead, swept, self._clock.wall(), "liveness"))
+    async def _retire(self, dead: DeadOwner) -> None:
+        batches: list[Swept] = []
+        try:
+            async for swept in retire(self._broker, dead):
+                batches.append(swept)  # noqa: PERF401 - kept even if a later one fails
+        finally:  # what was returned is told, whatever became of the rest
+            self._tell_retired(dead, batches)
+
+    def _tell_retired(self, dead: DeadOwner, batches: Sequence[Swept]) -> None:
+        held = sum(len(swept.returned) for swept in batches)
+        if not held and (dead.left or not any(swept.declared for swept in batches)):
+            return  # it told everybody itself that it left, or somebody else was faster and tells it
+        logger.warning("%s is gone: %s; %s", dead.owner.id, dead.proof, returned_text(held))
+        self._publish(events_of_retirement(dead, batches, self._clock.wall(), "liveness"))
+
+    async def _remove(self, silent: Sequence[Member]) -> None:
+        """Take off the roster who was not heard for long and holds nothing. Asked seldom: most hold something."""
+        now = self._clock.monotonic()
+        self._asked_to_remove = {
+            id: at for id, at in self._asked_to_remove.items() if now - at < presence.SILENT_SECONDS / 2
+        }
+        for member in silent:
+            id = member.owner.id
+            if id in self._asked_to_remove:
+                continue
+            self._asked_to_remove[id] = now
+            if await self._roster.remove(id, presence.SILENT_SECONDS):
+                logger.info(
+                    "%s was not heard for %.0f s and holds nothing: taken off the list of workers. "
+                    "It joins again if it speaks", id, member.silent_seconds,
+                )  # fmt: skip
 
 
-def events_of_retirement(dead: DeadOwner, swept: Swept, at: float, triggered_by: str) -> list[Event]:
+async def retire(broker: Broker, dead: DeadOwner) -> AsyncIterator[Swept]:
+    """Return all that a dead owner held, in batches, each in one step."""
+    more = True
+    while more:
+        swept = await broker.retire(dead.owner.id, crashed=not dead.left)
+        yield swept
+        more = swept.more
+
+
+def returned_text(count: int) -> str:
+    """How many messages were returned, in words."""
+    return "1 message returned" if count == 1 else f"{count} messages returned"
+
+
+def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, triggered_by: str) -> list[Event]:
     """What there is to tell when somebody was retired."""
-    data = {"proof": dead.proof, "count": len(swept.returned), "left": dead.left}
+    count = sum(len(swept.returned) for swept in batches)
+    data = {"proof": dead.proof, "count": count, "left": dead.left}
     retired = Event(EventKind.OWNER_RETIRED, at, owner=dead.owner.id, data=data)
-    return [retired, *_events_of_return(swept, at, triggered_by)]
+    return [retired, *(event for swept in batches for event in _events_of_return(swept, at, triggered_by))]
 
 
 def _events_of_return(swept: Swept, at: float, triggered_by: str) -> list[Event]:

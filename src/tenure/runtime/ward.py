@@ -21,7 +21,6 @@ from enum import Enum
 import msgspec
 
 from tenure.errors import ConfigurationError
-from tenure.owner import Owner
 from tenure.runtime.keeping import Keeping
 from tenure.runtime.orders import FromWard, from_ward
 from tenure.runtime.slate import Note, Slate
@@ -54,9 +53,7 @@ class Ward:
         self.number = number
         self.started_at = started_at
         #: Set by what it says.
-        self.owner: Owner | None = None
         self.has_worked = False
-        self.frozen = False
         self.keeping: Keeping | None = None
         self.beating: asyncio.Task[None] | None = None
         #: Its exit code, negative for a signal.
@@ -114,10 +111,8 @@ class Ward:
         if not pid:
             return None
         if os.WIFSTOPPED(status):
-            self.frozen = True
             return Change.FROZEN
         if os.WIFCONTINUED(status):
-            self.frozen = False
             return Change.THAWED
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.ended.set_result(self._process.returncode)

@@ -21,6 +21,7 @@ from tenure.errors import BadTask, BrokerUnavailable
 from tenure.finding import Finding
 from tenure.foreign import Router
 from tenure.owner import Owner
+from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
 from tenure.runtime.locating import Locator
@@ -62,11 +63,12 @@ class Worker:
         claim_check: ClaimCheck | None = None,
         sinks: Sequence[Sink] = (),
         children: Callable[..., Children] = Children,
+        probe: Probe = SYSTEM_PROBE,
     ) -> None:  # fmt: skip
         """Work for `tasks`; `opening` opens broker and state where they are not open yet.
 
         `schedules` is asked once, at the start; their messages are sent on behalf of `client`. `children` makes the
-        pools of child processes; tests in virtual time bring their own.
+        pools of child processes, `probe` looks at processes; tests in virtual time bring their own.
         """
         queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
         self._options = options = msgspec.structs.replace(options, queues=queues)
@@ -88,7 +90,7 @@ class Worker:
         self.tether: Tether | None = None
         self._bus = Bus(state.journal, sinks)
         self._slots = Slots(options.concurrency)
-        self._membership = Membership(broker, state.roster, clock, self._bus.publish, options, tasks=tasks)
+        self._membership = Membership(broker, state.roster, clock, self._bus.publish, options, tasks=tasks, probe=probe)
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._jobs: list[asyncio.Task[None]] = []
@@ -213,7 +215,7 @@ class Worker:
         """Return what others left behind before we lease: a later first sweep would take the silence for an outage."""
         first = Sweeper(
             self._broker, self._state.roster, self._clock, self._bus.publish,
-            request=self._options.sweep, triggered_by="start",
+            request=self._options.sweep, triggered_by="start", probe=self._membership.probe,
         )  # fmt: skip
         with contextlib.suppress(BrokerUnavailable):  # the sweeper will say so
             await first.bury()

@@ -2,7 +2,7 @@
 
     kit           your own handlers: an app in memory and virtual time, workers on demand, faults to order
     plugin        pytest: the fixture `kit`, and async tests in virtual time
-    virtual       an event loop and a clock in which waiting costs nothing
+    virtual       an event loop and a clock in which waiting costs nothing; `probe`: processes that a test ends
     harness       what an adapter brings along to be tested
     conformance   the suites that every broker and state must pass
     faulty        brokers and states with one deliberate fault each, which the suites must catch

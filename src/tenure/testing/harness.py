@@ -1,6 +1,6 @@
 """The harness: what an adapter brings along to be put through the conformance suites.
 
-An adapter's author writes one subclass: `connect` and `kill`, and those of the optional capabilities that
+An adapter's author writes one subclass: `connect`, and those of the optional capabilities that
 the store allows (`damage`, `drop_deadline`, `reopen`). A capability that is not there raises
 `NotApplicable`, and the tests that need it are skipped with that reason. Everything else is shared: time,
 sweeping, and the few lines that most tests begin with (`steps.py`).
@@ -68,9 +68,15 @@ class Harness(Steps, ABC):
     async def connect(self) -> tuple[Broker, State]:
         """Open broker and state. The first call makes a fresh store, later ones find that same store."""
 
-    @abstractmethod
     async def kill(self, owner: Owner) -> None:
-        """Make it provable that `owner` is dead, as `kill -9` would; nobody says goodbye."""
+        """Make it provable that `owner` is dead, as `kill -9` would; nobody says goodbye.
+
+        A witness sees that its process has ended. A store with a proof of its own (a lock) adds that.
+        """
+        self.probe.end(owner.pid)
+
+    async def go_unseen(self, owner: Owner) -> None:
+        """Take away what the store itself sees of the process of `owner` (a lock file), as if it were elsewhere."""
 
     async def damage(self, id: str) -> bytes:
         """Spoil the stored envelope of a message so that it cannot be decoded; the new bytes."""

@@ -17,8 +17,10 @@ from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.record import Record
+from tenure.rules.presence import Judgement, judge
 from tenure.settlement import Ack, Outcome
 from tenure.state import State
+from tenure.testing.probe import VirtualProbe
 from tenure.testing.virtual import VirtualClock
 
 #: The queue that a test uses when it does not care.
@@ -42,6 +44,8 @@ class Steps:
     def __init__(self) -> None:
         """On a clock of its own; nothing was done yet."""
         self.clock = VirtualClock()
+        #: The processes of owners and workers.
+        self.probe = VirtualProbe()
         self._count = itertools.count(1)
         self._swept_once = False
 
@@ -96,14 +100,29 @@ class Steps:
     def new_owner(self, name: str = "worker") -> Owner:
         """A new boot of a worker that is not on the roster yet."""
         nonce = f"{next(self._count):08x}"
-        started_at = self.clock.wall()
-        return Owner(name, nonce, host="test", pid=1, boot_id=self.clock.boot_id(), started_at=started_at)
+        process = self.probe.me()
+        return Owner(
+            name, nonce, host="test", pid=process.pid, boot_id=process.boot_id, started_at=self.clock.wall(),
+            pid_namespace=process.pid_namespace, process_start=process.start,
+        )  # fmt: skip
 
     async def owner(self, name: str = "worker") -> Owner:
         """A new boot of a worker, present on the roster."""
         owner = self.new_owner(name)
         await self.state.roster.join(owner)
         return owner
+
+    async def judged(self) -> Judgement:
+        """Who is dead, by the rule that every worker goes by."""
+        return judge(await self.state.roster.members(), self.probe)
+
+    async def living(self) -> list[str]:
+        """The ids of those whose death is not proven, in order."""
+        return sorted(owner.id for owner in (await self.judged()).owners)
+
+    async def dead(self) -> dict[str, bool]:
+        """The ids of the proven dead, and whether each said goodbye."""
+        return {one.owner.id: one.left for one in (await self.judged()).dead}
 
     def stranger(self, name: str = "client") -> str:
         """A new holder without presence: an HTTP client, or a loop of the user's own."""

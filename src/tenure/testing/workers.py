@@ -181,7 +181,7 @@ class Stage:
         worker = self.worker_type(
             wire.broker, wire.state, self.tasks if tasks is None else tasks, self.harness.clock, options,
             opening=_is_open, locate=_nowhere, schedules=lambda: schedules, router=self.router,
-            children=cast("Callable[..., Children]", children or Children),
+            children=cast("Callable[..., Children]", children or Children), probe=self.harness.probe,
             claim_check=ClaimCheck(wire.room(self.cloakroom)) if has_room and self.cloakroom is not None else None,
         )  # fmt: skip
         await worker.start()

@@ -49,30 +49,10 @@ async def test_boots_that_are_over_are_not_read_by_every_look_at_the_roster(hous
             await roster.leave(_owner(number))
             await house.broker.retire(_owner(number).id, crashed=False)
         await roster.join(_owner(99))
-        assert [owner.name for owner in await roster.alive()] == ["w99"]
+        assert [member.owner.name for member in await roster.members()] == ["w99"]
         assert len(await _store(house).table.page("roster", limit=1000)) == 1
         for number in range(30):
             assert await _store(house).roster.banned([_owner(number).id])
-
-
-async def test_many_workers_share_the_looking_for_the_dead(house: SqsHarness) -> None:
-    async with house:
-        roster, table = house.state.roster, _store(house).table
-        for number in range(50):
-            await roster.join(_owner(number))
-        looks = 0
-        page = table.page
-
-        async def counted(part: str, **words: object) -> object:
-            nonlocal looks
-            looks += part == "roster"
-            return await page(part, **words)  # type: ignore[arg-type]
-
-        table.page = counted  # type: ignore[method-assign, assignment]
-        for _ in range(20):
-            await roster.dead()
-            await asyncio.sleep(1.0)
-        assert 3 <= looks <= 5, "a fifth of them: the other 49 look too"
 
 
 async def test_a_lost_lease_is_not_remembered(house: SqsHarness) -> None:

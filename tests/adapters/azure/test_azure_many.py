@@ -175,45 +175,6 @@ async def test_a_count_of_dead_letters_does_not_fetch_their_bytes(
     assert ["Envelope" in row.fields for row in answers] == [False]
 
 
-async def test_one_of_all_workers_looks_for_the_dead_and_another_one_when_it_is_gone(
-    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time) for _ in range(10)]
-    owners = [harness.new_owner(f"worker{number}") for number in range(10)]
-    looks: list[int] = []
-    for number, ((broker, state), owner) in enumerate(zip(pairs, owners, strict=True)):
-        await broker.open()
-        await state.roster.join(owner)
-        rows = broker._store.rows
-        real = rows.scan
-
-        async def scan(*words: Any, real: Any = real, number: int = number, **more: Any) -> Any:
-            looks.append(number)
-            return await real(*words, **more)
-
-        monkeypatch.setattr(rows, "scan", scan)
-
-    async def live(seconds: int, alive: set[int]) -> set[str]:
-        found = set()
-        for _ in range(seconds):
-            for number in alive:
-                roster = pairs[number][1].roster
-                await roster.beat(owners[number])
-                found |= {one.owner.id for one in await roster.dead()}
-            await asyncio.sleep(1.0)
-        return found
-
-    everybody = set(range(10))
-    await live(5, everybody)
-    del looks[:]
-    assert await live(25, everybody) == set()
-    assert 5 <= len(looks) <= 30  # all of them would look 80 times or more
-    gone = looks[-1]
-    assert await live(20, everybody - {gone}) == {owners[gone].id}
-    for broker, _ in pairs:
-        await broker.close()
-
-
 async def test_one_of_all_workers_prunes(harness: ProxiedHarness) -> None:
     broker, state = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
     await broker.open()

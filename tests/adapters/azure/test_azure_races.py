@@ -1,6 +1,5 @@
 """Two who act at the same time, and a call that fails between two others: who must win, and what must not be lost."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -121,24 +120,3 @@ async def test_leases_stand_while_only_the_queues_are_away(harness: ProxiedHarne
     (settled,) = await harness.broker.give_back([GiveBack(lease)])
     assert settled.outcome is Outcome.RETURNED
     assert await harness.state_of(lease.id) is MessageState.READY
-
-
-async def test_a_slow_answer_about_who_is_there_kills_nobody(
-    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    owner = await harness.owner()
-    roster, rows = harness.state.roster, harness._store.rows
-    for _ in range(5):
-        await roster.beat(owner)
-        assert await roster.dead() == []
-        await asyncio.sleep(4.0)
-    real = rows.scan
-
-    async def scan(*words: Any) -> Any:
-        found = await real(*words)
-        await asyncio.sleep(14.0)
-        return found
-
-    monkeypatch.setattr(rows, "scan", scan)
-    assert await roster.dead() == []
-    assert await roster.alive() == [owner]

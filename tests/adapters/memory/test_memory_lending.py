@@ -11,7 +11,9 @@ from tenure.errors import BadArgument, MessageNotFound, OwnerRetired
 from tenure.lease import LeaseState
 from tenure.message import Outgoing, Overrides
 from tenure.owner import Owner
+from tenure.probe import SYSTEM_PROBE
 from tenure.record import Progress
+from tenure.rules.presence import judge
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.virtual import VirtualClock
 
@@ -194,13 +196,15 @@ async def test_a_killed_owner_is_proven_dead_until_it_is_retired() -> None:
     lease = await take(broker)
     state.kill(owner.id)
     await state.roster.leave(other)
-    assert [(dead.owner, dead.left) for dead in await state.roster.dead()] == [(other, True), (owner, False)]
-    assert await state.roster.alive() == [third]
+    judged = judge(await state.roster.members(), SYSTEM_PROBE)
+    assert [(dead.owner, dead.left) for dead in judged.dead] == [(owner, False), (other, True)]
+    assert judged.owners == [third]
 
     assert (await broker.retire(owner.id, crashed=True)).returned == ("a",)
     await state.roster.join(owner)
-    assert [dead.owner for dead in await state.roster.dead()] == [other]
-    assert await state.roster.alive() == [third]
+    judged = judge(await state.roster.members(), SYSTEM_PROBE)
+    assert [dead.owner for dead in judged.dead] == [other]
+    assert judged.owners == [third]
     with pytest.raises(OwnerRetired):
         await broker.lease(asking())
     with pytest.raises(OwnerRetired):

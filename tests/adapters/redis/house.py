@@ -279,7 +279,7 @@ READS: dict[str, Act] = {
     "held": lambda house: house.broker.held(house.owner["present"].id),
     "records": _records,
     "checkpoint": lambda house: house.state.records.load_checkpoint(house.message["held"].id),
-    "alive": lambda house: house.state.roster.alive(),
+    "members": lambda house: house.state.roster.members(),
     "journal": lambda house: house.state.journal.read(),
     "about": lambda house: house.state.journal.about("one"),
     "last": lambda house: house.state.journal.last(),

@@ -1,6 +1,5 @@
 """An idle worker is quiet: one connection waits for all its queues, and the server hears little else of it."""
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,25 +80,3 @@ def _subscribed(server: RedisServer) -> list[int]:
     """How many channels each connection that waits has."""
     lines: Any = server.ask("CLIENT", "LIST", "TYPE", "pubsub")
     return [int(count) for count in re.findall(r" sub=(\d+)", str(lines))]
-
-
-async def test_one_of_many_workers_lists_the_connections_for_all(server: RedisServer) -> None:
-    app = _app(server.url, 1)
-    workers = [app.worker(concurrency=1, name=f"worker{number}") for number in range(4)]
-    await asyncio.gather(*(worker.start() for worker in workers))
-
-    async def is_idle() -> bool:
-        return _calls(server).get("hvals", 0) >= 8
-
-    await until(is_idle)
-    # Each would be 1. On a machine that is busy a listing is stale before the next one looks, and a connection is made
-    # anew (which 6.2 counts too): it is enough that they share it once all come to their turn.
-    listed: list[float] = []
-    while len(listed) < 4 and not (listed and 0.0 < listed[-1] <= 0.75):
-        calls = await _while_idle(server, 20)
-        listed.append(calls.get("client|list", calls.get("client", 0.0)))
-    assert 0.0 < listed[-1] <= 0.75, listed
-    for worker in workers:
-        worker.ask_to_stop()
-        await worker.stop()
-    await app.close()

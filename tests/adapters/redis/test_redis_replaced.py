@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.adapters.redis.acting import at_last, connected, message, opened, request, until
+from tests.adapters.redis.acting import at_last, message, opened, request, until
 from tests.servers import RedisServer, Watched, installed, start_redis, start_sentinel
 from tests.servers.proxy import Proxy
 
 from tenure.broker import SweepRequest
-from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseState
 from tenure.message import MessageState, Outgoing
@@ -89,80 +88,6 @@ async def _returned(broker: object) -> tuple[str, ...]:
     return returned
 
 
-async def test_after_a_restart_a_connection_that_is_not_there_proves_nothing(server: RedisServer) -> None:
-    async with opened(server.url) as (_, state):
-        broker, other = connected(server.url)
-        await broker.open()
-        await other.roster.join(_ONE)
-        await state.roster.join(_TWO)
-        await state.roster.beat(_TWO)
-        assert await state.roster.dead() == []
-        # One of them stands still from now on: it could not connect again if it wanted to.
-        await broker.close()
-        server.restart()
-        # More than a connection may be missing, and less than the 15 s after which silence alone is enough.
-        until_then = SYSTEM_CLOCK.monotonic() + 4.0
-        while SYSTEM_CLOCK.monotonic() < until_then:
-            await at_last(lambda: state.roster.beat(_TWO))
-            assert await at_last(state.roster.dead) == []
-            await asyncio.sleep(0.2)
-        assert sorted(one.name for one in await state.roster.alive()) == ["one", "two"]
-
-
-async def test_who_has_connected_to_the_new_master_is_proven_dead_there_as_ever(watched: Watched) -> None:
-    async with opened(watched.url) as (_, state):
-        broker, other = connected(watched.url)
-        await broker.open()
-        await other.roster.join(_ONE)
-        await state.roster.join(_TWO)
-        watched.master.kill()
-        new = watched.until_failed_over()
-
-        async def both_are_there() -> bool:
-            await state.roster.beat(_TWO)
-            await other.roster.beat(_ONE)
-            await state.roster.dead()
-            return str(new.ask("CLIENT", "LIST")).count("name=tenure:") == 2
-
-        await until(both_are_there)
-        for _ in range(10):  # a look that finds the new master forgets the lines to the old one
-            await other.roster.beat(_ONE)
-            await state.roster.beat(_TWO)
-            assert await state.roster.dead() == []
-            await asyncio.sleep(0.1)
-        await broker.close()
-
-        async def dead() -> list[str]:
-            await state.roster.beat(_TWO)
-            return [one.owner.name for one in await state.roster.dead()]
-
-        assert await until(dead) == ["one"]
-
-
-async def test_one_that_says_something_is_not_dead_though_its_connection_is_gone(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tenure.adapters.redis.roster._LIST_SECONDS", 0.05)
-    async with opened(server.url) as (_, state):
-        broker, other = connected(server.url)
-        await broker.open()
-        await other.roster.join(_ONE)
-        await state.roster.join(_TWO)
-        await state.roster.beat(_TWO)
-        other.roster._store.token = "of a line that was never there"
-        for _ in range(3):
-            heard = SYSTEM_CLOCK.monotonic()
-            await other.roster.beat(_ONE)
-            while True:
-                await state.roster.beat(_TWO)
-                dead = await state.roster.dead()
-                if SYSTEM_CLOCK.monotonic() - heard > 1.4:  # at 1.5 s it may be called dead
-                    break
-                assert dead == []
-                await asyncio.sleep(0.05)
-        await broker.close()
-
-
 async def test_what_was_held_is_held_after_a_restart(server: RedisServer) -> None:
     async with opened(server.url) as (broker, _):
         await broker.send([Outgoing(message())])
@@ -176,8 +101,8 @@ async def test_what_was_held_is_held_after_a_restart(server: RedisServer) -> Non
 async def test_a_line_that_nobody_ends_is_left_when_the_way_to_the_server_is_lost(server: RedisServer) -> None:
     """A machine that is gone ends no connection; whoever listens there would listen for ever."""
     with Proxy(server.port) as proxy:
-        async with opened(f"redis://127.0.0.1:{proxy.port}?timeout_seconds=2") as (broker, state):
-            await state.roster.join(_ONE)
+        async with opened(f"redis://127.0.0.1:{proxy.port}?timeout_seconds=2") as (broker, _):
+            await broker.wait(["mail"], 0.01)
             before = _lines(server)
             assert len(before) == 1
             proxy.hold()
@@ -186,6 +111,7 @@ async def test_a_line_that_nobody_ends_is_left_when_the_way_to_the_server_is_los
             proxy.pass_on()
 
             async def is_anew() -> bool:
+                await broker.wait(["mail"], 0.01)
                 return bool(_lines(server) - before)
 
             await until(is_anew)
@@ -193,8 +119,8 @@ async def test_a_line_that_nobody_ends_is_left_when_the_way_to_the_server_is_los
 
 async def test_who_begins_to_wait_on_such_a_line_does_not_wait_for_ever(server: RedisServer) -> None:
     with Proxy(server.port) as proxy:
-        async with opened(f"redis://127.0.0.1:{proxy.port}?timeout_seconds=2") as (broker, state):
-            await state.roster.join(_ONE)
+        async with opened(f"redis://127.0.0.1:{proxy.port}?timeout_seconds=2") as (broker, _):
+            await broker.wait(["mail"], 0.01)
             proxy.hold()
             with pytest.raises(BrokerUnavailable):
                 await broker.wait(["mail"], 60.0)
@@ -203,6 +129,6 @@ async def test_who_begins_to_wait_on_such_a_line_does_not_wait_for_ever(server: 
 
 
 def _lines(server: RedisServer) -> set[str]:
-    """The numbers of the connections that stand for a worker."""
+    """The numbers of the connections on which somebody listens."""
     told = str(server.ask("CLIENT", "LIST")).splitlines()
-    return {line.partition(" ")[0] for line in told if "name=tenure:" in line}
+    return {line.partition(" ")[0] for line in told if " sub=1 " in line}

@@ -277,19 +277,3 @@ async def _until_it_answers(broker: redis.RedisBroker, sweep: SweepRequest) -> S
         except BrokerUnavailable:
             await asyncio.sleep(0.05)
     pytest.fail("the server does not answer")
-
-
-# --- the dead ---------------------------------------------------------------------------------------------
-
-
-async def test_a_worker_that_is_cut_off_again_and_again_keeps_no_dead_alive(harness: RedisHarness) -> None:
-    looker, dead = await harness.owner("looker"), await harness.owner("dead")
-    await harness.kill(dead)
-    found: list[Owner] = []
-    for _ in range(10):
-        harness._store.listener.losses += 1
-        await harness.state.roster.beat(looker)
-        found += [one.owner for one in await harness.state.roster.dead()]
-        await harness.advance(2.0)
-    assert dead in found
-    assert looker not in found

@@ -34,7 +34,7 @@ async def _works(url: str) -> None:
         await broker.send([Outgoing(message())])
         (lease,) = await broker.lease(request())
         await broker.wait(["nothing"], 0.01)  # on a line of its own
-        await state.roster.alive()
+        await state.roster.members()
         assert [one.outcome for one in await broker.ack([Ack(lease)])] == [Outcome.DELETED]
 
 

@@ -9,6 +9,8 @@ import pytest
 from tenure.adapters import sqlite
 from tenure.clock import SYSTEM_CLOCK
 from tenure.owner import Owner
+from tenure.probe import SYSTEM_PROBE
+from tenure.rules.presence import judge
 
 
 @pytest.mark.real_time
@@ -22,19 +24,20 @@ async def test_an_owner_that_leaves_while_it_is_judged_is_not_called_dead(
     owner = Owner("worker", "1", boot_id=SYSTEM_CLOCK.boot_id())
     await state.roster.join(owner)
     presence = state._store.presence
-    is_held, testing, gone = presence.is_held, threading.Event(), threading.Event()
+    look, testing, gone = presence.look, threading.Event(), threading.Event()
 
-    def slowly(id: str) -> bool:
+    def slowly(id: str) -> bool | None:
         testing.set()
         gone.wait(60)
-        return is_held(id)
+        return look(id)
 
-    monkeypatch.setattr(presence, "is_held", slowly)
-    judging = asyncio.create_task(state.roster.dead())
+    monkeypatch.setattr(presence, "look", slowly)
+    looking = asyncio.create_task(state.roster.members())
     await asyncio.to_thread(testing.wait, 60)
     await state.roster.leave(owner)
     gone.set()
-    (dead,) = await judging
+    assert judge(await looking, SYSTEM_PROBE).dead == []
+    (dead,) = judge(await state.roster.members(), SYSTEM_PROBE).dead
     assert dead.left, f"it left, and is called dead: {dead.proof}"
     await state.close()
     await broker.close()

@@ -66,7 +66,7 @@ def test_not_to_know_is_no_proof_of_death(tmp_path: Path, shortage: list[int]) -
     presence = Presence(tmp_path)
     presence.take("w/1")
     _fill(shortage)
-    assert presence.is_held("w/1")
+    assert presence.look("w/1") is None
     while shortage:
         os.close(shortage.pop())
     presence.close()

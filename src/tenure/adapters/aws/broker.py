@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tenure.adapters.aws import holding, lending, looking, operating, returning, sending, settling
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
-from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -82,8 +82,8 @@ class SqsBroker:
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
         return await holding.held(self._store, owner, request_id)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        return await self._store.act(returning.retire(self._store, owner, crashed=crashed))
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        return await self._store.act(returning.retire(self._store, owner, limit, crashed=crashed))
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         return await looking.browse(self._store, queue, state, limit=limit, after=after)

@@ -15,7 +15,7 @@ from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
 from tenure.adapters.aws.receipt import receipt_from, receipt_in
-from tenure.adapters.aws.roster import Member
+from tenure.adapters.aws.roster import Listed
 from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest, Swept
 from tenure.lease import Lease
@@ -133,7 +133,7 @@ async def _return(
     """Return what is still overdue; the ids that are in their queue again, and those that are dead."""
     entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
     owners = {entry.owner for entry in entries if entry is not None and entry.owner}
-    members = await store.roster.members(owners)
+    members = await store.roster.known(owners)
     places: dict[str, int] = {}
     for id, entry in zip(ids, entries, strict=True):
         if entry is not None and _would_die(entry, members.get(entry.owner or ""), max_attempts):
@@ -181,14 +181,14 @@ async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
     return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
 
 
-def _would_die(entry: Entry, member: Member | None, max_attempts: int) -> bool:
+def _would_die(entry: Entry, member: Listed | None, max_attempts: int) -> bool:
     """Whether one more lapse is the last one."""
     has_presence = member is not None and member.owner is not None
     limit = max_attempts if entry.max_attempts is None else entry.max_attempts
     return not has_presence and not entry.is_sealed and entry.attempts + 1 >= limit
 
 
-def _count(store: Store, entry: Entry, member: Member | None, max_attempts: int, now: float) -> bool:
+def _count(store: Store, entry: Entry, member: Listed | None, max_attempts: int, now: float) -> bool:
     """Count what happened, and move the message. True: it is in its queue again; False: it is dead."""
     wall, owner = store.clock.wall(), entry.owner
     if member is not None and member.owner is not None:
@@ -209,17 +209,28 @@ def _count(store: Store, entry: Entry, member: Member | None, max_attempts: int,
     return False
 
 
-async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
+async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swept:
     """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
-    await store.roster.ban(owner)
-    # Silence is no proof of a crash: the lease of whoever was only silent ended unseen.
-    how = ("lost" if store.roster.is_silent(owner) else "crashed") if crashed else ""
+    declared = await store.roster.ban(owner, "crashed" if crashed else "left")
     found = await lots.of(store, owner)
-    ids = list(dict.fromkeys(id for _, lot in found for id in lot.ids))
-    returned = await _give_up(store, owner, ids, how)
-    await lots.drop(store, [(owner, row.place.sort) for row, _ in found])
-    await lots.forget(store, owner)
-    return Swept(returned=tuple(returned))
+    over: list[tuple[Row, lots.Lot]] = []
+    cut: list[tuple[Row, Sequence[str], float]] = []
+    ids: list[str] = []
+    for row, lot in found:
+        some = lot.ids[: limit - len(ids)]
+        ids += some
+        if len(some) < len(lot.ids):
+            cut.append((row, lot.ids[len(some) :], lot.until))
+            break
+        over.append((row, lot))
+    returned = await _give_up(store, owner, list(dict.fromkeys(ids)), "crashed" if crashed else "")
+    await lots.drop(store, [(owner, row.place.sort) for row, _ in over])
+    await lots.rewrite(store, cut)
+    more = len(over) < len(found)
+    if not more:
+        await lots.forget(store, owner)
+        await store.roster.finish(owner)
+    return Swept(returned=tuple(returned), more=more, declared=declared)
 
 
 async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
@@ -241,8 +252,7 @@ async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> li
             _leave(entry)
             return Change((True, receipt), entry)
         if how:
-            entry.crashes += how == "crashed"
-            entry.lost += how == "lost"
+            entry.crashes += 1
             entry.tell(Ending(store.clock.wall(), how, owner))
         entry.put_back(0.0, store.desk.now())
         return Change((False, receipt), entry)

@@ -1,12 +1,10 @@
-"""The roster: which workers are alive, by what they said last.
+"""The roster: which workers there are, and when each was last heard.
 
-There is no connection whose end would prove a death. Whoever was not heard for 15 seconds is given up, and not called
-crashed; whoever was not heard for 8 while a newer boot under its name is here, is: a restarted process does not come
-back. A supervisor's own word (`Broker.retire`) is quicker than both. If nobody looked for ten seconds, the state was
-away, and everybody is heard before anybody is blamed for silence.
+A word of presence costs a write, so only every fourth second's is written. It is a hint for people, and lets a worker
+be taken off that is not there any more; it proves nothing. Who is dead is judged by `rules/presence.py`.
 
-A word costs a write, so only every fourth second's is written. Those who are over (`banned`) have a part of the table
-for themselves, so that a look reads only those who may be alive. Where there are many, they share the looking.
+    roster      <owner>   a worker, from join until it is retired or removed
+    banned#<owner>  b     it was declared dead: in parts of their own, so that a look reads only those who may be alive
 """
 
 from collections.abc import Callable, Iterable
@@ -14,47 +12,28 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.owner import DeadOwner, Owner, retired
-from tenure.table import Place, Write
+from tenure.owner import Member, Owner, retired
+from tenure.rules.presence import joined_after
+from tenure.table import Place, Row, Write
 
-#: How long a word counts.
-PRESENCE_SECONDS = 15.0
-#: A newer boot under the same name is here, and the older one was not heard for so long.
-_REPLACED_SECONDS = 8.0
-#: If nobody looked for so long, nobody is blamed for silence.
-_GAP_SECONDS = 10.0
 #: Words that follow one another faster are not written.
 _BETWEEN_SECONDS = 3.5
-#: A mark that somebody looked is renewed so often.
-_LOOK_SECONDS = 3.0
-#: Where there are more than so many, one look a second is enough for all of them, and each looks for it every so many
-#: seconds for each other one, at most.
-_FEW = 10
-_SHARED_SECONDS = 1.0
-_EACH_SECONDS, _SELDOM_SECONDS = 0.1, 5.0
 _MANY = 100_000
 
 
-class Member(msgspec.Struct, gc=False, omit_defaults=True):
-    """One boot of a worker. Without `owner`: it never joined."""
+class Listed(msgspec.Struct, gc=False, omit_defaults=True):
+    """One boot of a worker, as its row says. Without `owner`: it never joined."""
 
     owner: Owner | None = None
     heard: float = 0.0
     has_left: bool = False
-    #: Its process is known to have ended.
-    is_gone: bool = False
+    #: 0: unknown.
+    joined: float = 0.0
+    #: "crashed" or "left": it was declared dead, and not all that it held may be returned yet.
+    retiring: str = ""
 
 
-class _Look(msgspec.Struct):
-    """When somebody last looked, and since when everybody could be heard."""
-
-    at: float
-    trusted_from: float
-
-
-MEMBER = Kind(Member)
-_LOOK = Kind(_Look)
-_LOOK_PLACE = Place("roster-look", "look")
+LISTED = Kind(Listed)
 
 
 class AwsRoster:
@@ -65,144 +44,132 @@ class AwsRoster:
         self._desk = desk
         self._said: dict[str, float] = {}
         self._known_banned: set[str] = set()
-        #: Those against whom silence is all that spoke when we looked.
-        self._silent: set[str] = set()
-        #: When we looked last, and how many there were.
-        self._looked, self._count = float("-inf"), 0
 
     async def join(self, owner: Owner) -> None:
-        def decide(_: Member | None) -> Change[None]:
-            return Change(None, Member(owner=owner, heard=self._desk.now()))
-
-        await self._desk.change_one(MEMBER, _place(owner.id), decide)
-        # Last: whoever bans writes the ban first, so one of the two sees the other.
-        if await self.banned([owner.id]):
-            await self._desk.table.write([Write(_place(owner.id), None, None)])
+        # Clocks of two machines differ a little: whoever joins a slot is later than those that are found there.
+        others = await self.members() if owner.slot else []
+        if not await self._put(owner, joined_after(others, owner, self._desk.now())):
             raise retired(owner.id)
-        self._said[owner.id] = self._desk.clock.monotonic()
 
     async def beat(self, owner: Owner) -> None:
         now = self._desk.clock.monotonic()
         if now - self._said.get(owner.id, float("-inf")) < _BETWEEN_SECONDS:
             return
 
-        def decide(member: Member | None) -> Change[None]:
-            if member is None or member.has_left:
-                return Change(None)
-            member.heard = max(member.heard, self._desk.now())
-            return Change(None, member)
+        def decide(listed: Listed | None) -> Change[bool]:
+            if listed is None:
+                return Change(answer=False)
+            if listed.has_left or listed.retiring:
+                return Change(answer=True)
+            listed.heard = max(listed.heard, self._desk.now())
+            return Change(answer=True, to=listed)
 
-        await self._desk.change_one(MEMBER, _place(owner.id), decide)
-        self._said[owner.id] = now
+        if await self._desk.change_one(LISTED, _place(owner.id), decide):
+            self._said[owner.id] = now
+        elif not await self.banned([owner.id]):
+            await self._put(owner, 0.0)  # it was removed
+
+    async def _put(self, owner: Owner, joined: float) -> bool:
+        """False: it is banned."""
+
+        def decide(_: Listed | None) -> Change[None]:
+            return Change(None, Listed(owner=owner, heard=self._desk.now(), joined=joined))
+
+        await self._desk.change_one(LISTED, _place(owner.id), decide)
+        # Last: whoever bans writes the ban first, so one of the two sees the other.
+        if await self.banned([owner.id]):
+            await self._drop(owner.id)
+            return False
+        self._said[owner.id] = self._desk.clock.monotonic()
+        return True
 
     async def leave(self, owner: Owner) -> None:
-        def decide(member: Member | None) -> Change[None]:
-            if member is None or member.has_left:
+        def decide(listed: Listed | None) -> Change[None]:
+            if listed is None or listed.has_left:
                 return Change(None)
-            member.has_left = True
-            return Change(None, member)
+            listed.has_left = True
+            return Change(None, listed)
 
-        await self._desk.change_one(MEMBER, _place(owner.id), decide)
+        await self._desk.change_one(LISTED, _place(owner.id), decide)
 
-    async def alive(self) -> list[Owner]:
-        return [owner for owner, proof, _ in await self._look(await self._mark()) if not proof]
+    async def members(self) -> list[Member]:
+        rows = await self._desk.table.page("roster", limit=_MANY)
+        now = self._desk.now()
+        found = [_member(row, listed, now) for row in rows if (listed := LISTED.read(row)) is not None]
+        return sorted(found, key=lambda member: (member.joined, member.owner.id))
 
-    async def dead(self) -> list[DeadOwner]:
-        is_shared = self._count > _FEW
-        pause = min(_SELDOM_SECONDS, _EACH_SECONDS * self._count) if is_shared else 0.0
-        if self._desk.clock.monotonic() - self._looked < pause:
-            return []
-        trusted_from = await self._mark(is_shared=is_shared)
-        if trusted_from is None:  # somebody else looked just now
-            self._looked = self._desk.clock.monotonic()
-            return []
-        return [DeadOwner(owner, proof, left=left) for owner, proof, left in await self._look(trusted_from) if proof]
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
+        (row,) = await self._desk.table.get([_place(owner)])
+        listed = LISTED.read(row)
+        if row is None or listed is None or listed.has_left or listed.retiring:
+            return False
+        if self._desk.now() - listed.heard < silent_seconds:
+            return False
+        # What each lease call lent stands under its owner (`lots.py`).
+        if await self._desk.table.page(f"o#{owner}", limit=1):
+            return False
+        (removed,) = await self._desk.table.write([Write(row.place, None, row.text)])
+        return removed
 
     # -- for the adapter's other parts ---------------------------------------------------------------
 
-    async def members(self, owners: Iterable[str]) -> dict[str, Member]:
+    async def known(self, owners: Iterable[str]) -> dict[str, Listed]:
         """What is known of several; those who never joined are missing."""
         names = sorted(owners)
-        found = await self._known(names, _place)
-        return found | await self._known([name for name in names if name not in found], _place_of_banned)
+        found = await self._read(names, _place)
+        return found | await self._read([name for name in names if name not in found], _place_of_banned)
 
-    async def _known(self, names: list[str], place: Callable[[str], Place]) -> dict[str, Member]:
-        found = await self._desk.get(MEMBER, [place(name) for name in names])
-        return {name: member for name, member in zip(names, found, strict=True) if member is not None}
+    async def _read(self, names: list[str], place: Callable[[str], Place]) -> dict[str, Listed]:
+        found = await self._desk.get(LISTED, [place(name) for name in names])
+        return {name: listed for name, listed in zip(names, found, strict=True) if listed is not None}
 
     async def banned(self, owners: Iterable[str]) -> frozenset[str]:
         """Which of these were retired. Asked anew each time: it may have happened a moment ago."""
         asked = set(owners)
         unknown = sorted(asked - self._known_banned)
         if unknown:
-            self._known_banned.update(await self._known(unknown, _place_of_banned))
+            self._known_banned.update(await self._read(unknown, _place_of_banned))
         return frozenset(asked & self._known_banned)
 
-    async def ban(self, owner: str) -> None:
-        """Retire it for ever: first that is written, then it goes from among those who may be alive."""
-        known = await self._known([owner], _place)
-        before = known.get(owner, Member())
+    async def ban(self, owner: str, how: str) -> bool:
+        """Declare it dead: first that is written, then that its retirement is under way. False: it was before."""
+        before = (await self._read([owner], _place)).get(owner, Listed())
 
-        def decide(member: Member | None) -> Change[None]:
-            after = Member(owner=before.owner, heard=before.heard)
-            return Change(None, after if member is None else None, forget_at=self._desk.kept_until())
+        def ban(listed: Listed | None) -> Change[bool]:
+            if listed is not None:
+                return Change(answer=False)
+            after = Listed(owner=before.owner, heard=before.heard)
+            return Change(answer=True, to=after, forget_at=self._desk.kept_until())
 
-        await self._desk.change_one(MEMBER, _place_of_banned(owner), decide)
+        declared = await self._desk.change_one(LISTED, _place_of_banned(owner), ban)
         self._known_banned.add(owner)
-        if known:
-            await self._desk.table.write([Write(_place(owner), None, None)])
 
-    def is_silent(self, owner: str) -> bool:
-        """Whether silence is all that spoke against it: no proof of a crash."""
-        return owner in self._silent
+        def mark(listed: Listed | None) -> Change[None]:
+            if (listed is None and not declared) or (listed is not None and listed.retiring):
+                return Change(None)
+            listed = listed or Listed(heard=self._desk.now())
+            listed.retiring = how
+            return Change(None, listed)
 
-    async def _look(self, trusted_from: float | None) -> list[tuple[Owner, str, bool]]:
-        """Everybody on the roster, why it is dead (empty: it is not), and whether it said goodbye."""
-        rows = await self._desk.table.page("roster", limit=_MANY)
-        members = [member for row in rows if (member := MEMBER.read(row)) is not None]
-        self._looked, self._count = self._desk.clock.monotonic(), len(members)
-        self._silent &= {member.owner.id for member in members if member.owner is not None}
-        newest: dict[str, float] = {}
-        for member in members:
-            if member.owner is not None and not member.has_left:
-                newest[member.owner.name] = max(newest.get(member.owner.name, 0.0), member.owner.started_at)
-        found = [
-            (member.owner, self._proof(member, newest, trusted_from or 0.0), member.has_left)
-            for member in members
-            if member.owner is not None
-        ]
-        return sorted(found, key=lambda one: (one[0].started_at, one[0].id))
+        await self._desk.change_one(LISTED, _place(owner), mark)
+        return declared
 
-    def _proof(self, member: Member, newest: dict[str, float], trusted_from: float) -> str:
-        owner = member.owner
-        if owner is None:
-            return ""
-        self._silent.discard(owner.id)
-        if member.has_left:
-            return "it said goodbye"
-        if member.is_gone:
-            return "its process is known to have ended"
-        silent = self._desk.now() - max(member.heard, trusted_from)
-        if silent > PRESENCE_SECONDS:
-            self._silent.add(owner.id)
-            return f"nothing was heard of it for {PRESENCE_SECONDS:.0f} s"
-        if silent > _REPLACED_SECONDS and newest.get(owner.name, 0.0) > owner.started_at:
-            return "a new boot under its name is here, and nothing was heard of it since"
-        return ""
+    async def finish(self, owner: str) -> None:
+        """Nothing is left of what it held."""
+        await self._drop(owner)
 
-    async def _mark(self, *, is_shared: bool = False) -> float | None:
-        """Note that somebody looks; since when silence counts. None: that is shared, and somebody looked just now."""
+    async def _drop(self, owner: str) -> None:
+        await self._desk.table.write([Write(_place(owner), None, None)])
 
-        def decide(look: _Look | None) -> Change[float | None]:
-            now = self._desk.now()
-            if look is None:
-                return Change(now, _Look(now, now))
-            if now - look.at < (_SHARED_SECONDS if is_shared else _LOOK_SECONDS):
-                return Change(None if is_shared else look.trusted_from)
-            trusted = now if now - look.at > _GAP_SECONDS else look.trusted_from
-            return Change(trusted, _Look(now, trusted))
 
-        return await self._desk.change_one(_LOOK, _LOOK_PLACE, decide)
+def _member(row: Row, listed: Listed, now: float) -> Member:
+    return Member(
+        owner=listed.owner or Owner.of_id(row.place.sort),
+        silent_seconds=max(0.0, now - listed.heard),
+        joined=listed.joined,
+        left=listed.has_left or listed.retiring == "left",
+        is_retired=bool(listed.retiring),
+    )
 
 
 def _place(owner: str) -> Place:

@@ -38,6 +38,7 @@ def traits(options: Options) -> BrokerTraits:
         in_order=False,
         takes_tickets=options.wire != PLAIN,
         returned_first=False,
+        roster_seconds=5.0,
     )
 
 

@@ -11,7 +11,7 @@ from tenure.adapters.azure import browsing, looking, operating, returning, sendi
 from tenure.adapters.azure.lending import Lending
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import traits
-from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -100,9 +100,9 @@ class AzureBroker:
         """What `owner` holds."""
         return await self._lending.held(owner, request_id)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Return everything `owner` holds, and ban its nonce."""
-        return await returning.retire(self._store, owner, crashed=crashed)
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """Ban the nonce of `owner`, and return what it holds."""
+        return await returning.retire(self._store, owner, limit, crashed=crashed)
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""

@@ -158,34 +158,29 @@ async def put_again(store: Store, kept: Kept, raw: bytes) -> None:
     store.stir(life.queue)
 
 
-async def retire(store: Store, owner: str, *, crashed: bool) -> Swept:
+async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swept:
     """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
-    silent = await roster.retire(store, owner)
-    # Of one that fell silent nobody knows how it ended: that is no crash, and blames no message.
-    how = None if not crashed else "lost" if silent else "crashed"
+    declared = await roster.ban(store, owner, "crashed" if crashed else "left")
     await unclaiming.release_owner(store, owner)
-    returned: list[str] = []
-    for _ in range(_ROUNDS):
-        lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))
-        if not lives:
-            break
-        returned += await take_back(store, lives, how)
-    return Swept(returned=tuple(sorted(returned)))
+    lives = sorted(
+        await store.lives(EQ("Owner", owner) & EQ("State", "leased")), key=lambda kept: (kept.life.place, kept.life.id)
+    )
+    returned = await take_back(store, lives[:limit], crashed=crashed)
+    # A life that somebody changed in between is looked at again.
+    more = len(returned) < len(lives)
+    if not more:
+        await roster.finish(store, owner)
+    return Swept(returned=tuple(sorted(returned)), more=more, declared=declared)
 
 
-#: A life that somebody changed in between is looked at again.
-_ROUNDS = 5
-
-
-async def take_back(store: Store, lives: Sequence[Kept], how: str | None = None) -> list[str]:
-    """Return these to their queues; the ids of those that still were as they were read. `how` is counted."""
+async def take_back(store: Store, lives: Sequence[Kept], *, crashed: bool = False) -> list[str]:
+    """Return these to their queues; the ids of those that still were as they were read. A crash is counted."""
     new = []
     for kept in lives:
         life = waiting(store, kept.life)
-        if how is not None:
-            life.crashes += how == "crashed"
-            life.lost += how == "lost"
-            life.tell(Ending(store.clock.wall(), how, kept.life.owner))
+        if crashed:
+            life.crashes += 1
+            life.tell(Ending(store.clock.wall(), "crashed", kept.life.owner))
         new.append(Kept(life, kept.etag, kept.envelope, kept.checkpoint))
     saved = await store.save(new)
     moved = [kept for kept, ok in zip(new, saved, strict=True) if ok]

@@ -36,8 +36,6 @@ class Shared:
         self._spoken_of: dict[str, Future[None]] = {}
         #: What was returned to a queue by us, oldest first: it is lent again before the backlog.
         self.returned: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_RETURNED))
-        #: On the account's time line: until then nobody need look for the dead.
-        self.no_dead_until = 0.0
         #: How often something came into a queue by us.
         self.stirs = 0
         #: What the account let us do before, by its name.

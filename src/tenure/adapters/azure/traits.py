@@ -34,6 +34,7 @@ TRAITS = BrokerTraits(
     depth_is_exact=False,
     # Messages are put one by one, and side by side.
     in_order=False,
+    roster_seconds=5.0,
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tenure.adapters.memory import lending, looking, operating, returning, sending, settling, waiting
 from tenure.adapters.memory.store import Store
-from tenure.broker import BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -105,10 +105,10 @@ class MemoryBroker:
         async with self._store.step() as now:
             return lending.held(self._store, owner, request_id, now)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Return everything `owner` holds, and ban its nonce."""
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """Ban the nonce of `owner`, and return what it holds."""
         async with self._store.step() as now:
-            return returning.retire(self._store, owner, now, crashed=crashed)
+            return returning.retire(self._store, owner, now, limit, crashed=crashed)
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""

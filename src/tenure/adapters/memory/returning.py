@@ -82,14 +82,17 @@ def _return_overdue(store: Store, entry: Entry, request: SweepRequest, now: floa
     return False
 
 
-def retire(store: Store, owner: str, now: float, *, crashed: bool) -> Swept:
+def retire(store: Store, owner: str, now: float, limit: int, *, crashed: bool) -> Swept:
     """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
-    store.members.ban(owner)
+    declared = store.members.ban(owner, left=not crashed)
     store.keys.release_owner(owner)
     entries = store.held_by(owner)
-    for entry in entries:
+    more = len(entries) > limit
+    for entry in entries[:limit]:
         if crashed:
             entry.crashes += 1
             entry.history.append(Ending(store.clock.wall(), "crashed", owner))
         put_back(store, entry, 0.0, now)
-    return Swept(returned=tuple(entry.id for entry in entries))
+    if not more:
+        store.members.finish(owner)
+    return Swept(returned=tuple(entry.id for entry in entries[:limit]), more=more, declared=declared)

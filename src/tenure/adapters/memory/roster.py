@@ -1,10 +1,10 @@
-"""The roster port on the store: who is alive.
+"""The roster port on the store: who works here.
 
 No operating system proves the death of an owner within one process, so tests say it: `MemoryState.kill`.
 """
 
 from tenure.adapters.memory.store import Store
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import Member, Owner
 
 
 class MemoryRoster:
@@ -16,30 +16,43 @@ class MemoryRoster:
 
     async def join(self, owner: Owner) -> None:
         """Put an owner on the roster. One that was retired stays off it; its next `lease` says so."""
-        async with self._store.step():
+        async with self._store.step() as now:
             if owner.id not in self._store.members.banned:
-                self._store.members.joined[owner.id] = owner
+                self._store.members.add(owner, now, now)
 
     async def beat(self, owner: Owner) -> None:
-        """Presence needs no saying here."""
+        """Heard. One that was removed is put back."""
+        async with self._store.step() as now:
+            if owner.id not in self._store.members.banned:
+                self._store.members.add(owner, now, 0.0)
 
     async def leave(self, owner: Owner) -> None:
-        """Goodbye: it is listed by `dead` as one that left, until it is retired."""
+        """Goodbye: it is listed as one that left, until it is retired."""
         async with self._store.step():
             if owner.id in self._store.members.joined:
                 self._store.members.left.add(owner.id)
 
-    async def alive(self) -> list[Owner]:
-        """Everybody who neither left nor was killed."""
-        async with self._store.step():
+    async def members(self) -> list[Member]:
+        """Those who joined, then those whose retirement is not finished."""
+        async with self._store.step() as now:
             members = self._store.members
-            gone = members.left | members.killed
-            return [owner for id, owner in members.joined.items() if id not in gone]
+            joined = [
+                Member(
+                    owner=owner, silent_seconds=now - members.heard[id], joined=members.since[id],
+                    left=id in members.left, lock=False if id in members.killed else None,
+                )
+                for id, owner in members.joined.items()
+            ]  # fmt: skip
+            retired = [
+                Member(owner=owner, left=id in members.left, is_retired=True) for id, owner in members.retiring.items()
+            ]
+            return joined + retired
 
-    async def dead(self) -> list[DeadOwner]:
-        """Everybody who left or was killed."""
-        async with self._store.step():
-            members = self._store.members
-            left = [DeadOwner(members.joined[id], "it left", left=True) for id in sorted(members.left)]
-            killed = sorted(members.killed - members.left)
-            return left + [DeadOwner(members.joined[id], "it was killed by the test") for id in killed]
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
+        """In one step with the look at what it holds."""
+        async with self._store.step() as now:
+            heard = self._store.members.heard.get(owner)
+            if heard is None or now - heard < silent_seconds or self._store.held_by(owner):
+                return False
+            self._store.members.drop(owner)
+            return True

@@ -59,7 +59,7 @@ class MemoryState:
         return self
 
     def kill(self, owner_id: str) -> None:
-        """For tests: from now on `roster.dead` lists this owner as proven dead."""
+        """For tests: from now on this owner counts as dead, as if the lock of its process had been found free."""
         with self._store.lock:
             if owner_id not in self._store.members.joined:
                 msg = f"{owner_id} is not on the roster, so nothing can be proven about it; let it join first"

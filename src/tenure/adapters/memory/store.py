@@ -50,22 +50,50 @@ class Line:
 
 
 class Members:
-    """The roster's data: who joined, who said goodbye, and who is proven dead."""
+    """The roster's data: who joined, who was heard when, who said goodbye, and who was declared dead."""
 
     def __init__(self) -> None:
         """Nobody has joined."""
         self.joined: dict[str, Owner] = {}
+        #: When each one joined. 0: it was put back by a beat.
+        self.since: dict[str, float] = {}
+        self.heard: dict[str, float] = {}
         self.left: set[str] = set()
         self.killed: set[str] = set()
+        #: Declared dead, and perhaps not all that it held is returned.
+        self.retiring: dict[str, Owner] = {}
         #: Retired for ever; an owner comes back under a new nonce.
         self.banned: set[str] = set()
 
-    def ban(self, owner: str) -> None:
-        """Off the roster, never to return."""
+    def add(self, owner: Owner, now: float, since: float) -> None:
+        """Put an owner on the roster, heard now."""
+        self.joined[owner.id] = owner
+        self.since.setdefault(owner.id, since)
+        self.heard[owner.id] = now
+
+    def ban(self, owner: str, *, left: bool) -> bool:
+        """Begin a retirement. False: that was done before."""
+        if owner in self.banned:
+            return False
+        self.banned.add(owner)
+        self.retiring[owner] = self.joined.get(owner) or Owner.of_id(owner)
+        self.drop(owner)
+        if left:
+            self.left.add(owner)
+        return True
+
+    def drop(self, owner: str) -> None:
+        """Off the roster."""
         self.joined.pop(owner, None)
+        self.since.pop(owner, None)
+        self.heard.pop(owner, None)
         self.left.discard(owner)
         self.killed.discard(owner)
-        self.banned.add(owner)
+
+    def finish(self, owner: str) -> None:
+        """Nothing is left of what it held."""
+        self.retiring.pop(owner, None)
+        self.left.discard(owner)
 
 
 class Store:

@@ -9,7 +9,7 @@ from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
-from tenure.broker import EVERY_STATE, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
@@ -129,9 +129,9 @@ class RedisBroker:
         """What `owner` holds."""
         return await self._lending.held(owner, request_id)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Return everything `owner` holds, and ban it."""
-        return await self._returning.retire(owner, crashed=crashed)
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """Ban `owner`, and return what it holds, page by page."""
+        return await self._returning.retire(owner, limit, crashed=crashed)
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Look at messages in the order in which they came."""

@@ -20,7 +20,7 @@ _ASKED = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 _KEEPALIVE = {getattr(socket, name): value for name, value in _ASKED.items() if hasattr(socket, name)}
 
 
-def connection_to(options: Options, address: Address, **more: Any) -> Connection:
+def connection_to(options: Options, address: Address) -> Connection:
     """A connection that never repeats anything by itself."""
     fields: dict[str, Any] = {
         "host": address[0], "port": address[1], "db": options.db, "username": options.username,
@@ -28,7 +28,7 @@ def connection_to(options: Options, address: Address, **more: Any) -> Connection
         "socket_connect_timeout": options.timeout_seconds, "socket_keepalive": True,
         "socket_keepalive_options": _KEEPALIVE, "health_check_interval": 0,
         "retry": no_retry(), "retry_on_timeout": False,
-    } | more  # fmt: skip
+    }  # fmt: skip
     return SSLConnection(**fields, **tls(options)) if options.tls else Connection(**fields)
 
 

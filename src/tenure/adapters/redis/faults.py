@@ -141,7 +141,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
         what = "perhaps a part of it was done" if _is_inner(text) else "nothing was written"
         return PermissionMissing(
             f"{place} does not let this user do what Tenure needs ({text}); {what}. Allow it: "
-            "+@all -@admin -@dangerous +client|setname +client|list +info on the keys of the prefix, and its channels"
+            "+@all -@admin -@dangerous +info on the keys of the prefix, and its channels"
         )
     if code in _CLUSTER:
         return BadURL(f"{place} is a node of a cluster ({text}); nothing was written. Write redis+cluster:// instead")

@@ -1,8 +1,8 @@
 """Listening: one connection on which the server tells that something may be leased now.
 
 However many queues a worker serves, it waits on this one connection, and no one asks again and again. Scripts publish
-on a channel of the queue whenever something becomes ready or will (`wake`). The connection also is the proof of
-presence: it carries a name that others look for (`roster.py`), notices its own end at once, and is made anew.
+on a channel of the queue whenever something becomes ready or will (`wake`). The connection notices its own end at
+once, and is made anew.
 
 Used by `store.py`; belongs to one event loop.
 """
@@ -38,7 +38,7 @@ class Listener:
         on_loss: Callable[[], Awaitable[None]],
         timeout_seconds: float,
     ) -> None:
-        """`connect` makes a connection with its name on it; `on_loss` is told when it has ended."""
+        """`connect` makes a connection; `on_loss` is told when it has ended."""
         self._timeout = timeout_seconds
         self._on_loss = on_loss
         self._connect = connect
@@ -51,8 +51,6 @@ class Listener:
         self._waiters: dict[asyncio.Future[bool], frozenset[bytes]] = {}
         self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
         self._starting = asyncio.Lock()
-        #: How often the connection has ended.
-        self.losses = 0
         #: How much was said on each channel.
         self._heard: dict[bytes, int] = {}
         #: Answers that are on their way; a loop in virtual time must not go on before they are here.
@@ -70,12 +68,6 @@ class Listener:
                     self._task = asyncio.get_running_loop().create_task(self._run())
         finally:
             self.pending -= 1
-
-    async def be_at(self, address: tuple[str, int]) -> None:
-        """Be connected to this server: the one that was right before may still be there, and never end the line."""
-        connection = self._connection
-        if connection is not None and (connection.host, connection.port) != address:
-            await self.hang_up()
 
     async def hang_up(self) -> None:
         """End the connection; it is made anew at once."""
@@ -165,7 +157,6 @@ class Listener:
                 await self._read()
             except (OSError, RedisError) as trouble:
                 error = trouble
-            self.losses += 1
             await self._lose(error)
             await self._on_loss()
             await self._connect_again()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tenure.adapters.redis.healing import heal
 from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.outbox import Outbox
-from tenure.adapters.redis.roster import SILENCE_SECONDS
+from tenure.adapters.redis.roster import SILENCE_SECONDS, holding
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
 from tenure.adapters.redis.store import Store, micros, read_queues
 from tenure.broker import SweepRequest, Swept
@@ -157,18 +157,27 @@ class Returning:
         lease = micros(request.lease_seconds)
         return [self._store.call(SWEEP, queues, (mode, lease, *more)) for queues, more in calls]
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Ban the owner, return its messages, and only then take it off the roster: a crash in between is made good."""
-        store = self._store
-        if store.link.is_cluster:
-            await store.command("ZADD", f"{store.names.common}ban", micros(store.clock.wall()), owner)
-        queues = await store.queues()
-        # Of one that fell silent nobody knows how it ended: that is no crash, and blames no message.
-        silent = crashed and await store.command("SISMEMBER", f"{store.names.common}silent", owner)
-        how = "lost" if silent else "crashed" if crashed else "left"
-        answers = await store.run_all([store.call(RETIRE, [queue], (owner, how)) for queue in queues])
-        await store.run(ROSTER, (), "retire", owner)
-        return Swept(tuple(id.decode() for ids in answers for id in ids))
+    async def retire(self, owner: str, limit: int, *, crashed: bool) -> Swept:
+        """Ban the owner, return its messages, and only then take it off the roster: anybody can go on in between."""
+        store, how = self._store, "crashed" if crashed else "left"
+        declared = bool(await store.run(ROSTER, (), "ban", owner, how))
+        returned: list[str] = []
+        for queue in await holding(store, owner, "ban"):
+            await self._retire_in(queue, owner, how, returned, limit)
+        if len(returned) >= limit:
+            return Swept(tuple(returned), more=True, declared=declared)
+        await store.run(ROSTER, (), "retired", owner)
+        return Swept(tuple(returned), declared=declared)
+
+    async def _retire_in(self, queue: str, owner: str, how: str, returned: list[str], limit: int) -> None:
+        """Return what it holds in one queue, page by page, until nothing is left or the limit is reached."""
+        cursor = b"0"
+        while len(returned) < limit:
+            left = limit - len(returned)
+            is_done, cursor, *ids = await self._store.run(RETIRE, [queue], "move", owner, how, cursor, left)
+            returned += [id.decode() for id in ids]
+            if is_done:
+                return
 
 
 def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:

@@ -67,8 +67,6 @@ class Store:
         self.is_virtual = not isinstance(clock, SystemClock)
         self.link: Link = _LINKS[options.kind](options)
         self.names = Names(options.prefix, is_cluster=self.link.is_cluster)
-        #: What others find in the server's list of connections, for as long as this process lives.
-        self.token = os.urandom(8).hex()
         self.listener = self._new_listener()
         self._keep = str(micros(options.keep_seconds))
         self._known: dict[str, float] = {}
@@ -129,11 +127,6 @@ class Store:
         if watch is not None:
             watch(self.busy)
 
-    async def stay_present(self) -> None:
-        """Keep a connection to the server that all others look at for it."""
-        await self.listener.start()
-        await self.listener.be_at(await self.link.address_of(self.names.common))
-
     def _new_listener(self) -> Listener:
         # What ended this connection has likely ended the others, and they do not notice.
         return Listener(self._connect_listener, self.options.place, self._drop, self.options.timeout_seconds)
@@ -145,7 +138,7 @@ class Store:
 
     async def _connect_listener(self) -> Connection:
         address = await self.link.address_of(self.names.common)
-        connection = connection_to(self.options, address, client_name=f"tenure:{self.token}")
+        connection = connection_to(self.options, address)
         try:
             async with asyncio.timeout(self.options.timeout_seconds):
                 await connection.connect()  # type: ignore[no-untyped-call]

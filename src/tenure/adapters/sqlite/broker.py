@@ -23,7 +23,7 @@ from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
-from tenure.broker import EVERY_STATE, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
@@ -165,9 +165,9 @@ class SqliteBroker:
         asked = self._store.clock.monotonic()
         return await self._store.read(lambda view: holding.held(view, owner, request_id, asked))
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
-        """Return everything `owner` holds, and ban it."""
-        swept = await self._store.write(lambda tx: returning.retire(tx, owner, crashed=crashed))
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """Ban `owner`, and return what it holds, one batch a transaction."""
+        swept = await self._store.write(lambda tx: returning.retire(tx, owner, limit, crashed=crashed))
         self._store.presence.drop(owner)
         return swept
 

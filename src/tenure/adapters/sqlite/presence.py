@@ -2,7 +2,8 @@
 
 `kill -9` frees it at once; SIGSTOP keeps it. The file appears under its name only after it is locked, so a
 visible file that can be locked by somebody else belongs to a dead worker. Children that are forked or started
-do not keep the lock alive.
+do not keep the lock alive. A file that is missing says nothing: somebody may have removed it under a worker that
+lives, which makes it again (`keep`).
 
 The files lie in the folder `<database>-workers`. Used by `roster.py`.
 """
@@ -10,6 +11,7 @@ The files lie in the folder `<database>-workers`. Used by `roster.py`.
 import contextlib
 import fcntl
 import hashlib
+import logging
 import os
 import threading
 import weakref
@@ -17,6 +19,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tenure.adapters.sqlite import faults
+
+logger = logging.getLogger("tenure.sqlite")
 
 #: Longer file names are refused by most file systems.
 _LONGEST_NAME = 200
@@ -34,19 +38,35 @@ class Presence:
     def take(self, owner: str) -> None:
         """Be present as `owner` until `drop`, or until this process ends."""
         with _FORKING:
-            if owner in self._held:
+            if owner not in self._held:
+                self._held[owner] = self._make(self._file(owner))
+
+    def keep(self, owner: str) -> None:
+        """Make the file again if it was removed, or is another one, though this process is present as `owner`."""
+        with _FORKING:
+            before = self._held.get(owner)
+            file = self._file(owner)
+            if before is None or _is_at(before, file):
                 return
-            final = self._file(owner)
-            draft = final.with_suffix(f".{os.urandom(4).hex()}.tmp")
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644)
-                self._held[owner] = descriptor
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.rename(draft, final)  # noqa: PTH104 - the only step that makes it visible
-            except OSError as error:
-                self._forget(owner)
-                raise faults.unwritable(str(final), str(error)) from error
+            # The new one first: at no moment is there a file under this name that can be locked.
+            self._held[owner] = self._make(file)
+            os.close(before)
+        logger.warning("the lock file %s was removed while its worker lives; it was made again", file)
+
+    def _make(self, final: Path) -> int:
+        """A locked file under this name; its descriptor."""
+        draft = final.with_suffix(f".{os.urandom(4).hex()}.tmp")
+        descriptor = -1
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(draft, final)  # noqa: PTH104 - the only step that makes it visible
+        except OSError as error:
+            if descriptor >= 0:
+                os.close(descriptor)
+            raise faults.unwritable(str(final), str(error)) from error
+        return descriptor
 
     def drop(self, owner: str) -> None:
         """Be present as `owner` no longer. Also removes what a dead owner left behind."""
@@ -55,22 +75,24 @@ class Presence:
         with _FORKING:
             self._forget(owner)
 
-    def is_held(self, owner: str) -> bool:
-        """Whether a living process, also this one, is present as `owner`."""
+    def look(self, owner: str) -> bool | None:
+        """True: a living process, perhaps this one, is present as `owner`. False: the lock is free. None: unknown."""
+        file = self._file(owner)
         try:
-            descriptor = os.open(self._file(owner), os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
+            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            return True  # no descriptor left, perhaps: not to know is no proof of death
+            return None  # not there, or no descriptor left: not to know is no proof of death
         try:
             # Shared, so that two processes that test at the same time do not take each other for the owner.
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            # If it was removed since we opened it, its owner may have made another one and let go of this.
+            return False if _is_at(descriptor, file) else None
+        except BlockingIOError:
+            return True
         except OSError:
-            return True  # held by its owner; or not to be known, which proves nothing
+            return None
         finally:
             os.close(descriptor)
-        return False
 
     def close(self) -> None:
         """Let go of every lock. Whoever did not say goodbye counts as dead from now on."""
@@ -88,6 +110,15 @@ class Presence:
         if len(name) > _LONGEST_NAME:
             name = hashlib.sha256(owner.encode()).hexdigest()
         return self._folder / f"{name}.lock"
+
+
+def _is_at(descriptor: int, file: Path) -> bool:
+    """Whether the open file is the one that is found under this name now."""
+    try:
+        there = file.stat()
+    except OSError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), there)
 
 
 _ALL: "weakref.WeakSet[Presence]" = weakref.WeakSet()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tenure.adapters.sqlite import roster
 from tenure.adapters.sqlite.many import listed
 from tenure.adapters.sqlite.moving import Move, move
 from tenure.adapters.sqlite.receipt import Held
@@ -29,8 +30,9 @@ SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, 
     ORDER BY message.moment LIMIT ?)
 """
 _HELD_BY = f"""
-SELECT json_group_array(json_array(seq, id, queue, extras)) FROM message {_LEASED}
-AND fence IN (SELECT fence FROM loan WHERE owner = ?)
+SELECT json_group_array(json_array(seq, id, queue, extras)) FROM (
+    SELECT seq, id, queue, extras FROM message {_LEASED}
+    AND fence IN (SELECT fence FROM loan WHERE owner = ?) LIMIT ?)
 """
 _GRACE = f"""
 UPDATE message INDEXED BY message_leased SET moment = max(coalesce(moment, 0), ?1 + CAST(1000000 * coalesce(
@@ -83,19 +85,19 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     return Swept(returned, tuple(one.held.id for one in moves if one.is_dead), adopted)
 
 
-def retire(tx: Transaction, owner: str, *, crashed: bool) -> Swept:
-    """Ban the owner, release its claims, return its messages."""
-    tx.db.execute(
-        "INSERT INTO owner (id, state, moment) VALUES (?1, 'banned', ?2)"
-        " ON CONFLICT (id) DO UPDATE SET state = 'banned', moment = ?2",
-        (owner, tx.now),
-    )
+def retire(tx: Transaction, owner: str, limit: int, *, crashed: bool) -> Swept:
+    """Ban the owner, release its claims, return some of its messages."""
+    declared = roster.ban(tx, owner, has_left=not crashed)
     release_claims_of(tx, owner)
-    (text,) = tx.db.execute(_HELD_BY, (owner,)).fetchone()
+    (text,) = tx.db.execute(_HELD_BY, (owner, limit + 1)).fetchone()
+    found = _held.decode(text)
+    more = len(found) > limit
     endings = (Ending(tx.wall, "crashed", owner),) if crashed else ()
-    moves = [Move(held, crashes=int(crashed), endings=endings) for held in sorted(_held.decode(text))]
+    moves = [Move(held, crashes=int(crashed), endings=endings) for held in sorted(found[:limit])]
     move(tx, moves)
-    return Swept(tuple(one.held.id for one in moves))
+    if not more:
+        roster.finish(tx, owner)
+    return Swept(tuple(one.held.id for one in moves), more=more, declared=declared)
 
 
 def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:

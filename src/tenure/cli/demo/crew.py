@@ -119,7 +119,7 @@ class Crew:
             return 0
         command = [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app",
                    "--name", member.name, "--concurrency", str(self.concurrency), "--grace", "10s"]  # fmt: skip
-        environment = {**os.environ, FOLDER_VARIABLE: str(self._folder)}
+        environment = {**os.environ, FOLDER_VARIABLE: str(self._folder), "TENURE_SLOT": ""}
         with member.log.open("ab") as log:
             # A session of its own: Ctrl-C is for the demo, which then stops its workers in order.
             member.process = await asyncio.create_subprocess_exec(

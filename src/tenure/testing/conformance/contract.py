@@ -120,7 +120,16 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Retiring.test_an_owner_that_left_counts_nothing",
         "Retiring.test_of_a_retirement_and_a_lease_at_once_nothing_stays_held",
     ),
-    "a late command of a retired owner changes nothing": (
+    "retire bans first, returns in batches, and anybody can go on": (
+        "Retiring.test_a_retirement_returns_no_more_than_its_limit",
+        "Retiring.test_a_limit_counts_over_all_queues",
+        "Retiring.test_a_retirement_bans_before_it_returns",
+        "Retiring.test_whoever_comes_next_finishes_a_retirement",
+        "Retiring.test_one_that_never_joined_is_listed_until_its_retirement_is_finished",
+        "Crashing.test_stopped_between_two_batches_of_a_retirement",
+    ),
+    "a late command of a retired owner changes nothing once its message was returned": (
+        "Retiring.test_what_is_not_returned_yet_may_still_be_settled_by_its_holder",
         "Retiring.test_a_late_command_of_a_retired_owner_changes_nothing",
         "Ledger.test_a_retired_owner_is_granted_nothing",
         "Ledger.test_a_retired_owner_can_neither_renew_nor_seal",
@@ -275,8 +284,20 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     ),
     "only what is proven dead is dead": (
         "Roster.test_a_killed_owner_is_proven_dead",
-        "Roster.test_a_frozen_owner_is_not_dead",
+        "Roster.test_silence_proves_nothing_however_long",
         "Roster.test_an_owner_whose_lease_lapsed_is_still_alive",
+        "Roster.test_a_name_proves_nothing",
+        "Roster.test_a_newer_owner_in_its_slot_proves_an_owner_dead",
+        "Roster.test_other_slots_and_no_slot_prove_nothing",
+        "Roster.test_who_comes_back_late_does_not_take_its_slot_back",
+    ),
+    "who is silent for long and holds nothing is taken off the roster, and joins again when it speaks": (
+        "Roster.test_a_silent_owner_that_holds_nothing_is_removed",
+        "Roster.test_a_silent_owner_that_holds_something_is_not_removed",
+        "Roster.test_an_owner_that_was_heard_is_not_removed",
+        "Roster.test_a_removed_owner_joins_again_when_it_speaks",
+        "Roster.test_a_removed_owner_may_lease_before_it_speaks",
+        "Roster.test_a_beat_does_not_bring_a_retired_owner_back",
     ),
     "holders without presence are bound by their lease alone": (
         "Roster.test_holders_without_presence_are_not_on_the_roster",

@@ -8,7 +8,7 @@ import copy
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tenure.broker import Broker, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, Broker, BrokerTraits, Browsed, Depth, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -105,9 +105,9 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.held(owner, request_id)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Pass it on."""
-        return await self.inner.retire(owner, crashed=crashed)
+        return await self.inner.retire(owner, crashed=crashed, limit=limit)
 
     async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
         """Pass it on."""

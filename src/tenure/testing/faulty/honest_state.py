@@ -10,7 +10,7 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
 from tenure.notice import Notices, Pause, Tick
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES, Board, Journal, Ledger, Records, Roster, State
@@ -97,13 +97,13 @@ class HonestRoster:
         """Pass it on."""
         await self.inner.leave(owner)
 
-    async def alive(self) -> list[Owner]:
+    async def members(self) -> list[Member]:
         """Pass it on."""
-        return await self.inner.alive()
+        return await self.inner.members()
 
-    async def dead(self) -> list[DeadOwner]:
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
         """Pass it on."""
-        return await self.inner.dead()
+        return await self.inner.remove(owner, silent_seconds)
 
 
 class HonestJournal:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Broker, Swept
+from tenure.broker import RETIRE_BATCH, Broker, Swept
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -112,10 +112,10 @@ class ForgetsPresence(Translating):
 
     caught_by = ("Returning",)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Under both names."""
-        await self.inner.retire(owner, crashed=crashed)
-        return await self.inner.retire(f"{owner}~", crashed=crashed)
+        await self.inner.retire(owner, crashed=crashed, limit=limit)
+        return await self.inner.retire(f"{owner}~", crashed=crashed, limit=limit)
 
     def asked(self, request: LeaseRequest) -> LeaseRequest:
         """Under a name that nobody knows."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Broker, SweepRequest, Swept
+from tenure.broker import RETIRE_BATCH, Broker, SweepRequest, Swept
 from tenure.errors import OwnerRetired
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
@@ -168,11 +168,11 @@ class RetireDoesNotBan(Translating):
         """Under the name that was asked for."""
         return msgspec.structs.replace(lease, owner=lease.owner.rstrip("~"))
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Retire this life of it."""
         life = self.lives.get(owner, 0)
         self.lives[owner] = life + 1
-        return await self.inner.retire(owner + "~" * life, crashed=crashed)
+        return await self.inner.retire(owner + "~" * life, crashed=crashed, limit=limit)
 
 
 class RetireBansTheName(HonestBroker):
@@ -185,10 +185,10 @@ class RetireBansTheName(HonestBroker):
         super().__init__(inner, clock)
         self.names: set[str] = set()
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """The whole family."""
         self.names.add(owner.partition("/")[0])
-        return await self.inner.retire(owner, crashed=crashed)
+        return await self.inner.retire(owner, crashed=crashed, limit=limit)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Not to them."""
@@ -202,9 +202,9 @@ class RetireWaitsForTheLease(HonestBroker):
 
     caught_by = ("Retiring",)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Some day."""
-        del owner, crashed
+        del owner, crashed, limit
         return Swept()
 
 
@@ -213,10 +213,10 @@ class LeavingIsACrash(HonestBroker):
 
     caught_by = ("Retiring",)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """All alike."""
         del crashed
-        return await self.inner.retire(owner, crashed=True)
+        return await self.inner.retire(owner, crashed=True, limit=limit)
 
 
 class CrashesAreNotCounted(HonestBroker):
@@ -224,7 +224,42 @@ class CrashesAreNotCounted(HonestBroker):
 
     caught_by = ("Retiring",)
 
-    async def retire(self, owner: str, *, crashed: bool) -> Swept:
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """All alike."""
         del crashed
-        return await self.inner.retire(owner, crashed=False)
+        return await self.inner.retire(owner, crashed=False, limit=limit)
+
+
+class RetireIgnoresItsLimit(HonestBroker):
+    """Returns everything in one step, however much that is."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """All of it."""
+        del limit
+        return await self.inner.retire(owner, crashed=crashed)
+
+
+class RetireBansLast(HonestBroker):
+    """Returns some of the messages, and bans the owner with the last of them."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """First things last."""
+        held = await self.inner.held(owner)
+        if len(held) <= limit:
+            return await self.inner.retire(owner, crashed=crashed, limit=limit)
+        await self.inner.give_back([GiveBack(lease) for lease in held[:limit]])
+        return Swept(tuple(lease.id for lease in held[:limit]), more=True, declared=True)
+
+
+class RetireSaysItIsDone(HonestBroker):
+    """Does not tell that there is more to return."""
+
+    caught_by = ("Retiring",)
+
+    async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
+        """That was all."""
+        return msgspec.structs.replace(await self.inner.retire(owner, crashed=crashed, limit=limit), more=False)

@@ -1,12 +1,14 @@
 """Records, rosters and journals with one fault each."""
 
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
 
+from tenure.errors import OwnerRetired
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
-from tenure.owner import DeadOwner, Owner
+from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.state import State
 from tenure.testing.faulty.honest_state import HonestJournal, HonestRecords, HonestRoster
@@ -70,7 +72,7 @@ class ForgetsTheHistoryOnRedrive(HonestRecords):
 
 
 class CallsTheSilentDead(HonestRoster):
-    """Takes an owner for dead that was not heard of for five seconds."""
+    """Takes an owner for dead that was not heard of for 15 seconds."""
 
     caught_by = ("Roster",)
 
@@ -89,31 +91,87 @@ class CallsTheSilentDead(HonestRoster):
         self.heard[owner.id] = self.clock.monotonic()
         await self.inner.beat(owner)
 
-    async def dead(self) -> list[DeadOwner]:
-        """And the silent."""
+    async def members(self) -> list[Member]:
+        """Its lock must be free."""
         now = self.clock.monotonic()
-        silent = [one for one in await self.inner.alive() if now - self.heard[one.id] > 5.0]
-        return await self.inner.dead() + [DeadOwner(one, "not heard of for 5 s") for one in silent]
+        members = await self.inner.members()
+        silent = {one.owner.id for one in members if now - self.heard.get(one.owner.id, now) > 15.0}
+        return [
+            msgspec.structs.replace(one, lock=False if one.owner.id in silent else one.lock) for one in members
+        ]  # fmt: skip
+
+
+class NamesAreSlots(HonestRoster):
+    """Takes a new boot under the same name for the proof that the old one is dead."""
+
+    caught_by = ("Roster",)
+
+    async def members(self) -> list[Member]:
+        """Who has a name has a slot."""
+        return [
+            msgspec.structs.replace(
+                one, owner=msgspec.structs.replace(one.owner, slot=one.owner.slot or one.owner.name, boot_id="")
+            )
+            for one in await self.inner.members()
+        ]
+
+
+class ForgetsWhoCameFirst(HonestRoster):
+    """Does not keep the order in which owners joined, so nobody in a slot is newer."""
+
+    caught_by = ("Roster",)
+
+    async def members(self) -> list[Member]:
+        """All at once."""
+        return [msgspec.structs.replace(one, joined=1.0) for one in await self.inner.members()]
+
+
+class LateBeatsJoinAnew(HonestRoster):
+    """Takes an owner that was removed and speaks for one that has just joined: it would take its slot back."""
+
+    caught_by = ("Roster",)
+
+    async def beat(self, owner: Owner) -> None:
+        """Welcome."""
+        if owner.id not in {one.owner.id for one in await self.inner.members()}:
+            with contextlib.suppress(OwnerRetired):
+                await self.inner.join(owner)
+        await self.inner.beat(owner)
 
 
 class SeesNoDead(HonestRoster):
-    """Never proves anything."""
+    """Lists nobody of whom something could be proven."""
 
     caught_by = ("Roster",)
 
-    async def dead(self) -> list[DeadOwner]:
+    async def members(self) -> list[Member]:
         """Everybody may be asleep."""
-        return []
+        return [
+            msgspec.structs.replace(one, lock=True, left=False, is_retired=False) for one in await self.inner.members()
+        ]
 
 
 class ForgetsWhatOwnersKnow(HonestRoster):
-    """Tells who is alive, but not for what: nobody leaves a message to a worker that knows its task."""
+    """Tells who is there, but not for what: nobody leaves a message to a worker that knows its task."""
 
     caught_by = ("Roster",)
 
-    async def alive(self) -> list[Owner]:
+    async def members(self) -> list[Member]:
         """Without their tasks."""
-        return [msgspec.structs.replace(owner, tasks=()) for owner in await self.inner.alive()]
+        return [
+            msgspec.structs.replace(one, owner=msgspec.structs.replace(one.owner, tasks=()))
+            for one in await self.inner.members()
+        ]
+
+
+class ForgetsWhoIsBeingRetired(HonestRoster):
+    """Does not list an owner whose retirement has begun: if whoever began dies, nobody goes on."""
+
+    caught_by = ("Retiring",)
+
+    async def members(self) -> list[Member]:
+        """Off the list."""
+        return [one for one in await self.inner.members() if not one.is_retired]
 
 
 class LeaversAreDead(HonestRoster):
@@ -121,9 +179,62 @@ class LeaversAreDead(HonestRoster):
 
     caught_by = ("Roster",)
 
-    async def dead(self) -> list[DeadOwner]:
+    async def members(self) -> list[Member]:
         """All alike."""
-        return [msgspec.structs.replace(one, left=False) for one in await self.inner.dead()]
+        return [
+            msgspec.structs.replace(one, left=False, lock=False if one.left else one.lock)
+            for one in await self.inner.members()
+        ]
+
+
+class RemovesWhoHolds(HonestRoster):
+    """Takes the silent off the roster whatever they hold."""
+
+    caught_by = ("Roster",)
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Nobody was removed yet."""
+        super().__init__(inner, clock)
+        self.removed: set[str] = set()
+
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
+        """Gone."""
+        silent = {one.owner.id for one in await self.inner.members() if one.silent_seconds >= silent_seconds}
+        if owner in self.removed or owner not in silent:
+            return False
+        self.removed.add(owner)
+        return True
+
+    async def beat(self, owner: Owner) -> None:
+        """Back again."""
+        self.removed.discard(owner.id)
+        await self.inner.beat(owner)
+
+    async def members(self) -> list[Member]:
+        """Without them."""
+        return [one for one in await self.inner.members() if one.owner.id not in self.removed]
+
+
+class RemovesWhoWasHeard(HonestRoster):
+    """Does not look again whether an owner is still silent."""
+
+    caught_by = ("Roster",)
+
+    async def remove(self, owner: str, silent_seconds: float) -> bool:
+        """They said so."""
+        del silent_seconds
+        return await self.inner.remove(owner, 0.0)
+
+
+class RemovalIsForGood(HonestRoster):
+    """An owner that was removed is not put back when it speaks."""
+
+    caught_by = ("Roster",)
+
+    async def beat(self, owner: Owner) -> None:
+        """Not known any more."""
+        if owner.id in {one.owner.id for one in await self.inner.members()}:
+            await self.inner.beat(owner)
 
 
 class Reorders(HonestJournal):

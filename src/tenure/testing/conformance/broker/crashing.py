@@ -138,6 +138,20 @@ class Crashing:
             record = await harness.record(lease.id)
             assert (record.state, record.counters) == (MessageState.READY, Counters(deliveries=1, crashes=1))
 
+    async def test_stopped_between_two_batches_of_a_retirement(self, harness: Harness) -> None:
+        for cut in CUTS:
+            owner = await harness.owner()
+            leases = [await harness.leased(owner, queue=f"queue-{cut}") for _ in range(4)]
+            await harness.broker.retire(owner.id, crashed=True, limit=2)
+            await _cut_off(harness.broker.retire(owner.id, crashed=True, limit=1), cut)
+            for _ in range(4):
+                await harness.broker.retire(owner.id, crashed=True, limit=1)
+            again = await harness.lease_all(harness.stranger(), queues=(f"queue-{cut}",))
+            assert sorted(one.id for one in again) == sorted(lease.id for lease in leases)
+            for lease in leases:
+                assert (await harness.record(lease.id)).counters.crashes == 1
+            assert await harness.state.roster.members() == []
+
     async def test_stopped_between_claim_and_run(self, harness: Harness) -> None:
         async for recovered, owner, lease in _each_recovery(harness):
             token = await _claimed(harness, lease, owner.id)
@@ -243,8 +257,7 @@ async def _each_recovery(
 async def _retire(harness: Harness, owner: Owner) -> None:
     """Kill, prove it, retire: as the sweeper's liveness tick does."""
     await harness.kill(owner)
-    dead = [one for one in await harness.state.roster.dead() if one.owner.id == owner.id]
-    assert [one.left for one in dead] == [False], "a killed owner is not on the list of the dead"
+    assert (await harness.dead()).get(owner.id) is False, "a killed owner is not proven dead"
     await harness.broker.retire(owner.id, crashed=True)
 
 

@@ -1,6 +1,5 @@
 """Records: what can be told of a message is true, and only its holder may add to it."""
 
-from tenure.broker import Swept
 from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.message import MessageState
@@ -128,7 +127,7 @@ class Records:
 
     async def test_a_checkpoint_outlives_its_owner(self, harness: Harness) -> None:
         lease = await self._with_checkpoint(harness)
-        assert await harness.broker.retire(lease.owner, crashed=True) == Swept(returned=(lease.id,))
+        assert (await harness.broker.retire(lease.owner, crashed=True)).returned == (lease.id,)
         await self._is_still_there(harness, lease)
 
     async def test_a_checkpoint_outlives_a_redrive(self, harness: Harness) -> None:

@@ -145,8 +145,7 @@ class Holding:
             id = await stage.submit(work.bind())
             assert (await stage.ended(id, within=10)).state is MessageState.COMPLETED
             assert actor.worker.owner_id != old
-            alive = [owner.id for owner in await harness.state.roster.alive()]
-            assert alive == [actor.worker.owner_id]
+            assert await harness.living() == [actor.worker.owner_id]
 
     async def test_a_lost_lease_refuses_what_the_handler_still_wants(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

@@ -24,7 +24,7 @@ BLOWS = 16
 _WORDS = (
     "broker.lease", "broker.held", "broker.touch", "broker.ack", "broker.nack", "broker.give_back",
     "broker.dead_letter", "broker.send", "broker.sweep", "broker.retire", "ledger.claim", "ledger.renew",
-    "ledger.seal", "ledger.release", "ledger.forget", "records.checkpoint", "roster.dead", "journal.append",
+    "ledger.seal", "ledger.release", "ledger.forget", "records.checkpoint", "roster.members", "journal.append",
 )  # fmt: skip
 
 
@@ -113,8 +113,7 @@ class _Storm(Stage):
     async def _kill(self) -> None:
         victim = self._victim()
         self._workers.remove(victim)
-        present = [owner.id for owner in await self.harness.state.roster.alive()]
-        if victim.worker.owner_id in present:
+        if victim.worker.owner_id in await self.harness.living():
             await self.kill(victim)
         else:
             await self.end(victim)

@@ -1,0 +1,1 @@
+"""The rules that every store shares, by tables of cases."""

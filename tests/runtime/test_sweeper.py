@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from tenure import BrokerUnavailable, Event
+from tenure.adapters import memory
 from tenure.broker import Broker, SweepRequest, Swept
 from tenure.event import EventKind
 from tenure.message import MessageState
@@ -27,6 +28,7 @@ class Bench:
         self.sweeper = Sweeper(
             self.wire.broker, self.wire.state.roster, harness.clock, self._publish,
             request=request, triggered_by="somebody", board=self.wire.state.board if in_turn else None,
+            probe=harness.probe,
         )  # fmt: skip
 
     @property
@@ -168,6 +170,107 @@ async def test_watching_says_that_we_live_and_goes_on_over_outages(harness: Harn
     await harness.kill(victim)
     await asyncio.sleep(1.5)
     assert len(bench.of_kind(EventKind.OWNER_RETIRED)) == 1
+    task.cancel()
+
+
+# --- proof, and what is none ------------------------------------------------------------------------------
+
+
+async def test_a_silent_worker_that_holds_something_is_left_alone_however_long(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(harness)
+    me, silent = await harness.owner("me"), await harness.owner("silent")
+    lease = await harness.leased(silent, seconds=600)
+    task = asyncio.create_task(bench.sweeper.watch(lambda: me))
+    await asyncio.sleep(300)
+    assert (await harness.record(lease.id)).owner == silent.id
+    assert (bench.events, caplog.messages) == ([], [])
+    assert bench.wire.said.count("roster.remove") <= 10, "it is asked again and again"
+    task.cancel()
+
+
+async def test_a_silent_worker_that_holds_nothing_is_taken_off_and_told_of_as_silent(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "tenure.sweeper")
+    bench = Bench(harness)
+    me, silent = await harness.owner("me"), await harness.owner("silent")
+    task = asyncio.create_task(bench.sweeper.watch(lambda: me))
+    await asyncio.sleep(62)
+    assert await harness.living() == [me.id]
+    (told,) = caplog.messages
+    assert f"{silent.id} was not heard for 60 s and holds nothing" in told
+    assert bench.events == []
+    task.cancel()
+
+
+async def test_the_proof_stands_in_event_and_log(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(harness)
+    victim = await harness.owner("victim")
+    harness.probe.end(victim.pid)
+    await bench.sweeper.bury()
+    (retired,) = bench.of_kind(EventKind.OWNER_RETIRED)
+    assert retired.data["proof"] == f"its process (pid {victim.pid}) has ended"
+    assert caplog.messages == [f"{victim.id} is gone: its process (pid {victim.pid}) has ended; 0 messages returned"]
+
+
+async def test_of_many_who_see_a_death_one_tells_it(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    benches = [Bench(harness) for _ in range(5)]
+    victim = await harness.owner("victim")
+    lease = await harness.leased(victim)
+    await harness.kill(victim)
+    await asyncio.gather(*(bench.sweeper.bury() for bench in benches))
+    told = [event for bench in benches for event in bench.of_kind(EventKind.OWNER_RETIRED)]
+    assert [event.data["count"] for event in told] == [1]
+    assert len(caplog.messages) == 1
+    assert (await harness.record(lease.id)).counters.crashes == 1
+
+
+async def test_a_retirement_that_was_cut_short_is_told_as_far_as_it_went_and_finished_by_another(
+    harness: Harness,
+) -> None:
+    first, second = Bench(harness), Bench(harness)
+    victim = await harness.owner("victim")
+    await harness.put_many(2_500)
+    held = await harness.lease_all(victim)
+    await harness.kill(victim)
+
+    def stop_at_the_second(name: str, _arguments: tuple[object, ...]) -> None:
+        if name == "broker.retire" and first.wire.said.count(name) > 1:
+            raise BrokerUnavailable("away")
+
+    first.wire.spy = stop_at_the_second
+    with pytest.raises(BrokerUnavailable):
+        await first.sweeper.bury()
+    assert [event.data["count"] for event in first.of_kind(EventKind.REQUEUE)] == [1_000]
+    assert await second.sweeper.bury() == [victim.id]
+    (retired,) = second.of_kind(EventKind.OWNER_RETIRED)
+    assert (retired.data["count"], retired.data["left"]) == (1_500, False)
+    told = [id for bench in (first, second) for event in bench.of_kind(EventKind.REQUEUE) for id in event.data["ids"]]
+    assert sorted(told) == sorted(lease.id for lease in held)
+    assert await harness.state.roster.members() == []
+
+
+@pytest.mark.parametrize(("seconds", "looks"), [(1.0, 30), (5.0, 6)])
+async def test_the_roster_is_read_as_often_as_the_store_says(harness: Harness, seconds: float, looks: int) -> None:
+    harness.broker, harness.state = memory.connect(clock=harness.clock, roster_seconds=seconds)
+    bench = Bench(harness)
+    me = await harness.owner("me")
+    task = asyncio.create_task(bench.sweeper.watch(lambda: me))
+    await asyncio.sleep(29.5)
+    assert bench.wire.said.count("roster.members") == looks
+    assert bench.wire.said.count("roster.beat") == 30
+    task.cancel()
+
+
+async def test_where_there_are_many_workers_each_looks_half_as_often(harness: Harness) -> None:
+    bench = Bench(harness)
+    for _ in range(51):
+        me = await harness.owner("me")
+    task = asyncio.create_task(bench.sweeper.watch(lambda: me))
+    await asyncio.sleep(29.5)
+    assert bench.wire.said.count("roster.members") == 15
     task.cancel()
 
 

@@ -33,7 +33,7 @@ TRAITS = BrokerTraits(
 #: The traits that this broker can really behave by.
 CHANGEABLE = frozenset({
     "min_lease_seconds", "max_lease_seconds", "max_hold_seconds", "body_limit", "batch_limit",
-    "max_delay_seconds", "lease_per_message", "priority_levels", "fairness",
+    "max_delay_seconds", "lease_per_message", "priority_levels", "roster_seconds", "fairness",
 })  # fmt: skip
 
 

@@ -9,12 +9,14 @@ by `test_presence.py`, `test_sqs_presence.py` and `test_azure_presence.py`.
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from tenure.clock import SYSTEM_CLOCK
 from tenure.event import EventKind
-from tenure.record import Counters, Record
+from tenure.message import Counters
+from tenure.record import Record
 
 from .namespaces import THROUGH, need_namespaces
 from .process import Process
@@ -87,7 +89,7 @@ class Scene:
     def until_they_work(self, *workers: Process) -> float:
         """Wait until each of them asks for messages."""
         for worker in workers:
-            self.stage.until(lambda worker=worker: _works(worker), "a worker works")
+            self.stage.until(partial(_works, worker), "a worker works")
         return SYSTEM_CLOCK.monotonic()
 
     def onlooker(self, *words: str, module: str = "tenure") -> Process:

@@ -21,6 +21,8 @@ class AzureGround:
         """Nothing is made before it is used."""
         self._server = shared_azure()
         self._prefix = f"s{os.urandom(6).hex()}"
+        #: Where processes connect to instead, by the name of the service.
+        self.detours: dict[str, int] = {}
         key = AzureNamedKeyCredential(ACCOUNT, KEY)
         #: A plain client, to look behind everybody's back.
         self.raw: Any = TableClient(self._server.endpoint("table"), f"{self._prefix}tenure", credential=key)
@@ -30,8 +32,13 @@ class AzureGround:
         return self._server.url(self._prefix, *([options] if options else []))
 
     def url_of_processes(self, options: str) -> str:
-        """Likewise."""
-        return self.url(options)
+        """By the detours, if there are any."""
+        return self._server.url(self._prefix, *([options] if options else []), **self.detours)
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Of the services themselves."""
+        return self._server.ports
 
     def freeze(self, process: Process) -> None:
         """At any moment."""

@@ -24,12 +24,14 @@ OBEY_SECONDS = 60.0
 class Process:
     """A Python process of ours, with everything it said."""
 
-    def __init__(self, words: Sequence[str], environment: dict[str, str], log: Path) -> None:
-        """Start `python <words>`."""
+    def __init__(
+        self, words: Sequence[str], environment: dict[str, str], log: Path, *, through: Sequence[str] = ()
+    ) -> None:
+        """Start `python <words>`, by the command `through` if there is one; then `pid` is that command's."""
         self._log = log
         with log.open("wb") as output:
             self._popen = subprocess.Popen(
-                [sys.executable, *words], cwd=TESTS, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                [*through, sys.executable, *words], cwd=TESTS, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT,
             )  # fmt: skip
         self.pid = self._popen.pid

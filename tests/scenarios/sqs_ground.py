@@ -23,17 +23,28 @@ class SqsGround:
         """The servers are those of the whole run."""
         self._name = f"stage{os.urandom(6).hex()}"
         self._queues, self._state = shared_aws("fauxqs"), shared_aws("ministack")
+        #: Where processes connect to instead, by the name of the service.
+        self.detours: dict[str, int] = {}
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Of the servers themselves."""
+        return {"queues": self._queues.port, "state": self._state.port}
 
     def url(self, options: str) -> str:
         """Both servers."""
-        return (
-            f"sqs://{_REGION}?endpoint={self._queues.url}&state_endpoint={self._state.url}&create=yes"
-            f"&prefix={self._name}-&table={self._name}{'&' if options else ''}{options}"
-        )
+        return self._url(self.ports, options)
 
     def url_of_processes(self, options: str) -> str:
-        """There is nothing in the way."""
-        return self.url(options)
+        """By the detours, if there are any."""
+        return self._url(self.ports | self.detours, options)
+
+    def _url(self, ports: dict[str, int], options: str) -> str:
+        return (
+            f"sqs://{_REGION}?endpoint=http://127.0.0.1:{ports['queues']}&create=yes"
+            f"&state_endpoint=http://127.0.0.1:{ports['state']}"
+            f"&prefix={self._name}-&table={self._name}{'&' if options else ''}{options}"
+        )
 
     def freeze(self, process: Process) -> None:
         """At any moment: nobody holds a lock."""

@@ -105,10 +105,10 @@ class Stage:
 
     # -- processes ---------------------------------------------------------------------------------
 
-    def start(self, *words: str) -> Process:
-        """Start `python <words>`."""
+    def start(self, *words: str, through: Sequence[str] = ()) -> Process:
+        """Start `python <words>`, by the command `through` if there is one."""
         log = self.folder / f"process-{len(self.processes) + 1}.log"
-        process = Process(words, self.environment, log)
+        process = Process(words, self.environment, log, through=through)
         self.processes.append(process)
         return process
 

@@ -105,11 +105,17 @@ async def block_loop(ctx: Context, seconds: float) -> Answer:
         return _answer(ctx, run)
 
 
-def hold_gil(ctx: SyncContext, seconds: int, gate: str = "") -> Answer:
-    """Keep the interpreter to itself, as some C extensions do; not any more once the gate is open."""
+def hold_gil(ctx: SyncContext, seconds: int, gate: str = "", later: str = "") -> Answer:
+    """Keep the interpreter to itself, as some C extensions do.
+
+    Not any more once the gate is open: then wait for the gate `later`, if there is one, and let others work.
+    """
     with traces().run(ctx) as run:
         if not gate or not _is_open(gate):
             ctypes.PyDLL(None).sleep(seconds)
+        else:
+            while not _is_open(later):
+                time.sleep(LOOK_SECONDS)
         traces().effect(ctx, run)
         return _answer(ctx, run)
 

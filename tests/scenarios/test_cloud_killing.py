@@ -1,7 +1,7 @@
-"""Workers on SQS and DynamoDB that are killed while they work: what they held is others', within one lease.
+"""Workers on SQS and DynamoDB that are killed while they work: what they held is others', within 10 s.
 
-SQS itself would give it back when the lease ends. Here the receipt of each lease stands in the state, so whoever finds
-out that a worker is dead makes its messages visible at once.
+SQS itself would give it back when the lease ends. Here the receipt of each lease is in the state, so a worker that can
+prove that another one is dead makes its messages visible at once.
 """
 
 import os
@@ -14,13 +14,12 @@ from tests.servers.aws import installed_aws
 
 from tenure.clock import SYSTEM_CLOCK
 
+from .presence import PROVED_IN_THE_CLOUD_SECONDS
 from .sqs_ground import SqsGround
 from .stage import Stage
 
 #: The default.
 LEASE_SECONDS = 30.0
-#: On a slow machine: from the moment that it may be leased until a worker has it.
-FETCH_SECONDS = 5.0
 
 _IS_HERE = {"fauxqs", "ministack"} <= set(installed_aws())
 
@@ -38,8 +37,8 @@ def ground() -> Iterator[SqsGround]:
 
 
 @pytest.mark.timeout(120)
-def test_what_a_killed_worker_held_runs_elsewhere_within_one_lease(stage: Stage) -> None:
-    """Nobody sees it die: it is given up after fifteen seconds of silence."""
+def test_what_a_killed_worker_held_runs_elsewhere_within_10_s(stage: Stage) -> None:
+    """The others run in the same PID namespace, and see that its process has ended."""
     stage.configure(lease=LEASE_SECONDS, sweep_interval=5)
     victim = stage.worker(5)
     held = stage.submit_many("pass_gate", [{"gate": "open"}] * 5)
@@ -53,13 +52,13 @@ def test_what_a_killed_worker_held_runs_elsewhere_within_one_lease(stage: Stage)
     stage.until(lambda: not any(stage.record(id).finished_at is None for id in stage.sent), "all is done")
 
     last = max(run.start for run in stage.runs(held))
-    stage.measured_return("found by its silence", last - killed_at, at_most=LEASE_SECONDS + FETCH_SECONDS)
+    stage.measured_return("seen by witnesses", last - killed_at, at_most=PROVED_IN_THE_CLOUD_SECONDS)
     verdict = stage.verdict()
     assert len(verdict.completed) == len(stage.sent)
     assert {run.pid for run in stage.runs(held)[5:]} <= {other.pid for other in others}
     for id in held:
         counters = stage.record(id).counters
-        assert (counters.attempts, counters.crashes + counters.lost) == (0, 1), "a death is no attempt of the message"
+        assert (counters.attempts, counters.crashes, counters.lost) == (0, 1, 0), "a death is no attempt of the message"
 
 
 @pytest.mark.timeout(120)

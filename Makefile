@@ -11,15 +11,22 @@ VERSIONS := 3.11 3.12 3.13 3.14
 VENVS := .venv $(VERSIONS:%=.venvs/%)
 BIN := .venv/bin
 
-# Scenarios kill and freeze real processes: one at a time, with the machine to themselves. Outages of servers mostly wait;
-# where scenarios are left out, they are too, and so is what needs a stand-in for a cloud.
-SCENARIO := -m pytest -m scenario
-UNIT = -m pytest -m "not scenario$(if $(SCENARIO),, and not outage and not cloud)" -n logical --maxprocesses 8
+# The tests start hundreds of processes: compiled modules are kept, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
+
+# Which tests a loop runs is said in tests/selection.py. Two stages: first all that can run side by side, then those that
+# need the machine to themselves. Each ends with its ten slowest.
+LOOP := test
+SLOWEST := --durations 10 --durations-min 1
+BESIDE = -m pytest --loop $(LOOP) -m "not alone" -n logical --maxprocesses 8 --dist worksteal $(SLOWEST)
+ALONE = -m pytest --loop $(LOOP) -m alone $(SLOWEST)
+# On the other Pythons: no scenarios, no outages, and nothing that needs a stand-in for a cloud.
+OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" -n logical --maxprocesses 8 $(SLOWEST)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run test test-all test-others check fmt soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 check fmt soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,15 +34,31 @@ help: ## Print this
 run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
 
-test: .venv/.dev .venv/.npm ## Set up and run the tests; with ARGS, one pytest with these
-	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
-	$(if $(ARGS),,$(BIN)/python $(SCENARIO))
+quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime, timing, CLI (3 minutes)
+	$(BIN)/python $(BESIDE)
 
-test-all: ## Run every test on every Python 3.11 to 3.14 found here
-	+@$(call on_each_python,)
+quick: LOOP = quick
+
+test: .venv/.dev .venv/.npm ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
+	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(BESIDE))
+	$(if $(ARGS),,$(BIN)/python $(ALONE))
+
+test-all: .venv/.dev .venv/.npm ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
+	-@$(MAKE) --no-print-directory redis70
+	$(BIN)/python $(BESIDE)
+	$(BIN)/python $(ALONE)
+	+@$(MAKE) --no-print-directory test-others
+
+test-all: LOOP = all
+
+part-%: .venv/.dev .venv/.npm
+	$(BIN)/python $(BESIDE)
+	$(BIN)/python $(ALONE)
+
+part-%: LOOP = $*
 
 test-others: .venv/.made ## Run the tests, but no scenarios, outages and clouds, on every Python but .venv's
-	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),SCENARIO=)
+	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
 check: .venv/.dev ## Lint, check format, types, imports and locks
 	$(BIN)/ruff check
@@ -106,17 +129,21 @@ SERVERS := tests/servers/npm
 		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
 	@touch $@
 
+# Debian's Redis 7.0, for part-redis70: used where it is installed, or else unpacked. Without it these tests are skipped.
+redis70: .venv/.dev
+	@$(BIN)/python -m tests.servers.binary redis70 > /dev/null || sh requirements/redis70 .venv/redis70 || \
+		{ echo "Redis 7.0 is not here, and its tests are not run: apt-get install redis-server"; exit 1; }
+
 # -------------------------------------------------------------------------------------- other Pythons
 
 $(VERSIONS:%=test-%): test-%: .venvs/%/.dev
-	.venvs/$*/bin/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
-	$(if $(ARGS),,$(if $(SCENARIO),.venvs/$*/bin/python $(SCENARIO)))
+	.venvs/$*/bin/python $(if $(ARGS),-m pytest $(ARGS),$(OTHER))
 
-# $(1): the version to leave out; $(2): variables for the make of each
+# $(1): the version to leave out
 on_each_python = but=$(1); for version in $(VERSIONS); do \
 	if [ "$$version" = "$$but" ]; then continue; fi; \
 	if sh requirements/venv find $$version > /dev/null; then \
-		echo "Python $$version"; $(MAKE) --no-print-directory test-$$version $(2) || exit; \
+		echo "Python $$version"; $(MAKE) --no-print-directory test-$$version || exit; \
 	else echo "Python $$version: not found here, not tested"; fi; done
 
 # ---------------------------------------------------------------------------------------------- locks

@@ -12,6 +12,7 @@ from tests.live.asking import is_known
 _INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
 pytest_plugins = [
     "tests.live.session",
+    "tests.selection",
     "tests.signals",
     "tests.standstill",
     *([] if _INSTALLED else ["tenure.testing.plugin"]),

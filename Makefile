@@ -134,7 +134,7 @@ SERVERS := tests/servers/npm
 
 # Debian's Redis 7.0, for part-redis70: used where it is installed, or else unpacked. Without it these tests are skipped.
 redis70: .venv/.dev
-	@$(BIN)/python -m tests.servers.binary redis70 > /dev/null || sh requirements/redis70 .venv/redis70 || \
+	@$(BIN)/python -c 'from tests.servers import binary; binary("redis70")' 2> /dev/null || sh requirements/redis70 .venv/redis70 || \
 		{ echo "Redis 7.0 is not here, and its tests are not run: apt-get install redis-server"; exit 1; }
 
 # -------------------------------------------------------------------------------------- other Pythons

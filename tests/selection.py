@@ -103,24 +103,25 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "fauxqs",
-        "The second stand-in for SQS. The same suites run on ministack; what depends on how a stale receipt is answered"
-        " is asked of both in adapters/aws.",
+        "The second stand-in for SQS, and what priorities do not change with three physical queues to a queue. The same"
+        " suites run on ministack; what depends on how a stale receipt is answered is asked of both in adapters/aws.",
         3,
-        (Rule(("conformance/test_sqs.py",)), Rule(("standalone/*",), ("fauxqs",))),
+        (
+            Rule(("conformance/test_sqs.py",)),
+            Rule(("standalone/*",), ("fauxqs",)),
+            Rule(("conformance/test_sqs_priority.py",), but=("TestPriority",)),
+        ),
     ),
     Part(
         "workers",
         "The real worker over the stand-ins for the clouds. It sees ports only: it keeps its promises over memory in"
-        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports. What stays on both: keys,"
-        " and a worker killed at every call that it makes.",
-        5,
+        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports. What stays on both: a"
+        " worker killed just before and just after every call that it makes.",
+        6,
         (
             Rule(("conformance/test_sqs_worker.py",)),
-            Rule(
-                ("conformance/test_azure_worker.py", "conformance/test_dynamo_worker.py"),
-                but=("TestWorkerKeys", "test_of_a_message_with_a_key", "test_of_a_message_with_a_key_and_a_hand_off"),
-            ),
-            Rule(("conformance/test_azure_worker.py",), ("test_of_a_message_with_a_key",)),
+            Rule(("conformance/test_dynamo_worker.py",), but=("TestKilledAnywhere",)),
+            Rule(("conformance/test_azure_worker.py",), but=("test_of_a_message_with_a_key_and_a_hand_off",)),
         ),
     ),
     Part(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.rota import VERSIONS, Entry, entries, in_turn, plan
-from tests.selection import PARTS, Rule, part_of
+from tests.selection import ALONE, NOT_QUICK, PARTS, Rule, part_of
 from tests.servers.aws import start_aws
 
 _ROOT = Path(__file__).parents[1]
@@ -28,8 +28,12 @@ _ROOT = Path(__file__).parents[1]
         ("adapters/redis/test_redis_garbage.py", ["test_x", "cluster", "a", "word"], "cluster"),
         ("adapters/redis/test_redis_failover.py", ["test_x", "fixture:watched", "valkey9"], "sentinel"),
         ("conformance/test_azure_worker.py", ["TestHolding", "test_x"], "workers"),
-        ("conformance/test_azure_worker.py", ["TestWorkerKeys", "test_x"], None),
-        ("conformance/test_azure_worker.py", ["TestKilledAnywhere", "test_of_a_message_with_a_key"], "workers"),
+        ("conformance/test_azure_worker.py", ["TestKilledAnywhere", "test_of_a_message"], "workers"),
+        (
+            "conformance/test_azure_worker.py",
+            ["TestKilledAnywhere", "test_of_a_message_with_a_key_and_a_hand_off"],
+            None,
+        ),
         ("conformance/test_dynamo_worker.py", ["TestKilledAnywhere", "test_of_a_message_with_a_key"], None),
         ("conformance/test_dynamo.py", ["TestFencing", "test_x"], "state"),
         ("conformance/test_dynamo.py", ["TestLedger", "test_x"], None),
@@ -45,7 +49,7 @@ def test_a_test_belongs_to_one_part_or_to_make_test(path: str, names: list[str],
 def test_every_pattern_names_a_file_that_exists() -> None:
     """A file that was renamed would come back into `make test` without a word."""
     paths = [path.relative_to(_ROOT / "tests").as_posix() for path in (_ROOT / "tests").rglob("test_*.py")]
-    rules = [rule for part in PARTS for rule in part.rules]
+    rules = [*(rule for part in PARTS for rule in part.rules), *NOT_QUICK, *ALONE]
     patterns = [Rule((pattern,)) for rule in rules for pattern in rule.files]
     unused = [rule.files[0] for rule in patterns if not any(rule.fits_file(path) for path in paths)]
     assert unused == []

@@ -5,14 +5,12 @@
     redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
 
 One binary is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
-`python -m tests.servers.binary redis70` ends with 1 if there is none.
 """
 
 import functools
 import importlib.util
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -70,18 +68,3 @@ def _debian() -> Path:
 
 def _version(path: str) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-
-
-def _main() -> int:
-    try:
-        for kind in KINDS:
-            if kind in sys.argv[1:]:
-                binary(kind)
-    except NotInstalled as missing:
-        print(missing)  # noqa: T201 - the answer
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main())

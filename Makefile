@@ -11,15 +11,27 @@ VERSIONS := 3.11 3.12 3.13 3.14
 VENVS := .venv $(VERSIONS:%=.venvs/%)
 BIN := .venv/bin
 
-# Scenarios kill and freeze real processes: one at a time, with the machine to themselves. Outages of servers mostly wait;
-# where scenarios are left out, they are too, and so is what needs a stand-in for a cloud.
-SCENARIO := -m pytest -m scenario
-UNIT = -m pytest -m "not scenario$(if $(SCENARIO),, and not outage and not cloud)" -n logical --maxprocesses 8
+# The tests start hundreds of processes: compiled modules are kept, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
+
+# Which tests a loop runs is said in tests/selection.py. Three stages: what can run side by side; scenarios, which kill and
+# freeze real processes and mostly wait, two at a time; the few that need the machine to themselves. Each ends with its
+# ten slowest.
+LOOP := test
+PYTEST = $(BIN)/python -m pytest --loop $(LOOP) --durations 10 --durations-min 1
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
+define run_loop
+	$(PYTEST) $(SIDE_BY_SIDE) --ignore tests/scenarios
+	$(PYTEST) -n 2 --dist worksteal -m "not alone" tests/scenarios
+	$(PYTEST) -m alone tests/scenarios
+endef
+# On the other Pythons: no scenarios, no outages, and nothing that needs a stand-in for a cloud.
+OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(SIDE_BY_SIDE)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run test test-all test-others check fmt soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 check fmt soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,15 +39,29 @@ help: ## Print this
 run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
 
-test: .venv/.dev .venv/.npm ## Set up and run the tests; with ARGS, one pytest with these
-	$(BIN)/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
-	$(if $(ARGS),,$(BIN)/python $(SCENARIO))
+quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime, timing, CLI (3 minutes)
+	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
-test-all: ## Run every test on every Python 3.11 to 3.14 found here
-	+@$(call on_each_python,)
+quick: LOOP = quick
+
+test: .venv/.dev .venv/.npm ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
+	$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(run_loop))
+
+test-all: .venv/.dev .venv/.npm ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
+	-@$(MAKE) --no-print-directory redis70
+	$(run_loop)
+	+@$(MAKE) --no-print-directory test-others
+
+test-all: LOOP = all
+
+# One part of test-all, by its name in tests/selection.py: make part-redis62
+part-%: .venv/.dev .venv/.npm
+	$(run_loop)
+
+part-%: LOOP = $*
 
 test-others: .venv/.made ## Run the tests, but no scenarios, outages and clouds, on every Python but .venv's
-	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),SCENARIO=)
+	+@$(call on_each_python,$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 
 check: .venv/.dev ## Lint, check format, types, imports and locks
 	$(BIN)/ruff check
@@ -106,17 +132,21 @@ SERVERS := tests/servers/npm
 		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
 	@touch $@
 
+# Debian's Redis 7.0, for part-redis70: used where it is installed, or else unpacked. Without it these tests are skipped.
+redis70: .venv/.dev
+	@$(BIN)/python -c 'from tests.servers import binary; binary("redis70")' 2> /dev/null || sh requirements/redis70 .venv/redis70 || \
+		{ echo "Redis 7.0 is not here, and its tests are not run: apt-get install redis-server"; exit 1; }
+
 # -------------------------------------------------------------------------------------- other Pythons
 
 $(VERSIONS:%=test-%): test-%: .venvs/%/.dev
-	.venvs/$*/bin/python $(if $(ARGS),-m pytest $(ARGS),$(UNIT))
-	$(if $(ARGS),,$(if $(SCENARIO),.venvs/$*/bin/python $(SCENARIO)))
+	.venvs/$*/bin/python $(if $(ARGS),-m pytest $(ARGS),$(OTHER))
 
-# $(1): the version to leave out; $(2): variables for the make of each
+# $(1): the version to leave out
 on_each_python = but=$(1); for version in $(VERSIONS); do \
 	if [ "$$version" = "$$but" ]; then continue; fi; \
 	if sh requirements/venv find $$version > /dev/null; then \
-		echo "Python $$version"; $(MAKE) --no-print-directory test-$$version $(2) || exit; \
+		echo "Python $$version"; $(MAKE) --no-print-directory test-$$version || exit; \
 	else echo "Python $$version: not found here, not tested"; fi; done
 
 # ---------------------------------------------------------------------------------------------- locks

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tests.live.asking import is_known
 
@@ -12,11 +13,16 @@ from tests.live.asking import is_known
 _INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
 pytest_plugins = [
     "tests.live.session",
+    "tests.selection",
     "tests.signals",
     "tests.standstill",
     "tests.unseen_errors",
     *([] if _INSTALLED else ["tenure.testing.plugin"]),
 ]
+
+# A busy machine is no fault of the code: how long an example takes is no test's business.
+hypothesis.settings.register_profile("tenure", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tenure")
 
 #: Where the tests are that need a stand-in for a cloud service: folders, and beginnings of files' names.
 _CLOUD_FOLDERS = ("adapters/aws", "adapters/azure", "live", "standalone")

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.servers import Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
+from tests.servers import KINDS, Kind, Proxy, ServerError, ask, installed, start_cluster, start_redis, start_sentinel
 from tests.servers.azure import is_azure_installed, preloaded_words
+from tests.servers.replication import until_replicated
 from tests.servers.server import free_port, until
 
 pytestmark = pytest.mark.scenario
@@ -19,9 +20,9 @@ pytestmark = pytest.mark.scenario
 _VERSIONS = {"valkey9": "valkey_version:9.", "redis62": "redis_version:6.2.", "redis70": "redis_version:7.0."}
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each kind of server that there is."""
+    """Each kind of server."""
     found: Kind = request.param
     return found
 
@@ -105,6 +106,23 @@ def test_sentinels_make_the_replica_the_master(kind: Kind, sentinels: int, tmp_p
         assert watched.replica.ask("GET", "a") == "kept"
         assert watched.replica.ask("SET", "a", "new") == "OK"
     assert not any(one.is_running for one in (*watched.sentinels, watched.replica))
+
+
+def test_a_replica_follows_only_when_a_write_has_reached_it(kind: Kind, tmp_path: Path) -> None:
+    """Its link is up and its master calls it online, and still nothing may arrive."""
+    with (
+        start_redis(kind, tmp_path) as master,
+        Proxy(master.port) as between,
+        start_redis(kind, tmp_path, config=[f"replicaof 127.0.0.1 {between.port}"]) as replica,
+    ):
+        until_replicated(master, replica)
+        between.hold()
+        assert "master_link_status:up" in str(replica.ask("INFO", "replication"))
+        assert "state=online" in str(master.ask("INFO", "replication"))
+        with pytest.raises(TimeoutError, match="a write has reached the replica"):
+            until_replicated(master, replica, within=0.3)
+        between.pass_on()
+        until_replicated(master, replica)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="not applicable: only Linux ends children with their parent")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
-from tests.servers import installed
+from tests.servers import KINDS
 from tests.servers.shared import shared
 
 from tenure.adapters import redis
@@ -20,7 +20,7 @@ from tenure.table import GroupTable, Place, Write
 
 pytestmark = pytest.mark.real_time
 
-REDIS = [f"redis:{kind}" for kind in installed()]
+REDIS = [f"redis:{kind}" for kind in KINDS]
 
 
 @pytest.fixture(params=["local", *REDIS])

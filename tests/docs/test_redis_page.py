@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.servers import Kind, installed, start_redis
+from tests.servers import KINDS, Kind, start_redis
 
 from tenure import Tenure
 from tenure.probe import SYSTEM_PROBE
@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "how-to" / "run-on-redis.md").read_text(encoding="utf-8"
 
 
 @pytest.mark.real_time
-@pytest.mark.parametrize("kind", installed())
+@pytest.mark.parametrize("kind", KINDS)
 async def test_the_rights_that_the_page_names_are_enough(kind: Kind, tmp_path: Path) -> None:
     found = re.search(r"ACL SETUSER (tenure .*?)\n```", PAGE, re.DOTALL)
     assert found is not None

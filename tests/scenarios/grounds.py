@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pytest
-from tests.servers import Kind, installed, start_redis
-from tests.servers.azure import is_azure_installed
+from tests.servers import Kind, start_redis
 
 from .azure_ground import AzureGround
 from .process import Process
@@ -77,14 +76,11 @@ FIGURES = os.environ.get("SOAK_FIGURES", "")
 
 
 def on(*kinds: str, own: bool = False, soak: Sequence[str] = ()) -> pytest.MarkDecorator:
-    """Play a scenario on each of these, and on those of `soak` only there.
-
-    A server that this machine does not have is left out.
-    """
+    """Play a scenario on each of these, and on those of `soak` only there."""
     if FIGURES:
         more = SERVERS if set(kinds) & set(SERVERS) else soak
         kinds = (*kinds, *(kind for kind in more if kind not in kinds))
-    wheres = [Where(kind, own and kind != "sqlite") for kind in kinds if _is_here(kind)]
+    wheres = [Where(kind, own and kind != "sqlite") for kind in kinds]
     return pytest.mark.parametrize("ground", wheres, indirect=True, ids=[where.kind for where in wheres])
 
 
@@ -93,13 +89,9 @@ def on_each(name: str, values: Mapping[str, Sequence[Any]], *, own: bool = False
     if FIGURES:
         every = max(values.values(), key=len)
         values = dict.fromkeys((*values, *SERVERS), every)
-    cases = [(Where(kind, own), value) for kind, some in values.items() if _is_here(kind) for value in some]
+    cases = [(Where(kind, own), value) for kind, some in values.items() for value in some]
     ids = [f"{where.kind}-{value}" for where, value in cases]
     return pytest.mark.parametrize(("ground", name), cases, indirect=["ground"], ids=ids)
-
-
-def _is_here(kind: str) -> bool:
-    return kind == "sqlite" or kind in installed() or (kind == "azurite" and is_azure_installed())
 
 
 def make_ground(where: Where, folder: Path, servers: Servers) -> SQLiteGround | RedisGround | AzureGround:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tests.servers.binary import NotInstalled
-from tests.servers.server import _START, STOP_SECONDS, free_port, until
+from tests.servers.server import STOP_SECONDS, command, free_port, until
 
 AwsKind = Literal["ministack", "lenient", "fauxqs"]
 
@@ -38,7 +38,7 @@ class AwsServer:
         self.kind = kind
         self.port = port
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _START, str(os.getpid()), *words],
+            command(words),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         atexit.register(self.kill)

@@ -7,16 +7,14 @@ with the process that started it.
 
 import atexit
 import functools
-import os
 import socket
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from tests.servers.aws import _NPM, _node
 from tests.servers.binary import NotInstalled
-from tests.servers.server import _START, STOP_SECONDS, free_port, until
+from tests.servers.server import STOP_SECONDS, command, free_port, until
 
 #: The account that Azurite has from the start, and its key, which is the same everywhere.
 ACCOUNT = "devstoreaccount1"
@@ -53,7 +51,7 @@ class AzureServer:
         for service, port in self.ports.items():
             words += [f"--{service}Host", "127.0.0.1", f"--{service}Port", str(port)]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _START, str(os.getpid()), *words],
+            command(words),
             cwd=self._folder.name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         atexit.register(self.kill)

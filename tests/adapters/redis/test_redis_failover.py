@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.redis.acting import at_last, connected, message, until
-from tests.servers import Watched, installed, start_redis, start_sentinel
+from tests.servers import KINDS, Watched, start_redis, start_sentinel
 
 from tenure import Tenure
 from tenure.errors import BrokerUnavailable
@@ -17,7 +17,7 @@ from tenure.message import Outgoing
 pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]:
     with start_sentinel(request.param, tmp_path, appendonly=True) as watched:
         yield watched

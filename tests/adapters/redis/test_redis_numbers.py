@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from redis import Redis
-from tests.servers import Kind, RedisServer, installed, start_redis
+from tests.servers import KINDS, Kind, RedisServer, start_redis
 
 from tenure.adapters import redis
 from tenure.broker import SweepRequest
@@ -92,7 +92,7 @@ class Place:
         assert repeated.duplicate, "what is done is known as done"
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """On a server that says soon that it is BUSY."""
     kind: Kind = request.param

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 from tests.adapters.redis.acting import connected, message, opened, request
 from tests.adapters.redis.front import front
-from tests.servers import RedisServer, installed, start_redis
+from tests.servers import KINDS, RedisServer, start_redis
 from tests.servers.shared import shared_cluster
 
 from tenure.adapters.redis import checking
@@ -22,7 +22,7 @@ from tenure.settlement import Ack, Outcome
 pytestmark = pytest.mark.real_time
 
 
-@pytest.fixture(scope="module", params=installed())
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     with start_redis(request.param, tmp_path_factory.mktemp("server")) as server:
         yield server

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.adapters.redis.acting import until
-from tests.servers import RedisServer, installed, start_redis
+from tests.servers import KINDS, RedisServer, start_redis
 
 from tenure import Tenure
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 _QUEUES = 20
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer]:
     with start_redis(request.param, tmp_path) as server:
         yield server

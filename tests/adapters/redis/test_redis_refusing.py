@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 from tests.adapters.redis.acting import KEYS, QUEUE, at_last, message, opened, request, until
-from tests.servers import Cluster, RedisServer, ServerError, installed, start_cluster, start_redis
+from tests.servers import KINDS, Cluster, RedisServer, ServerError, start_cluster, start_redis
 from tests.servers.proxy import Proxy
 from tests.servers.server import until as seen
 
@@ -21,7 +21,7 @@ from tenure.settlement import Ack, Outcome
 pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
 
-@pytest.fixture(scope="module", params=installed())
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One for all of these tests."""
     with start_redis(request.param, tmp_path_factory.mktemp("server")) as server:
@@ -155,7 +155,7 @@ async def _is_busy(server: RedisServer) -> bool:
 async def test_a_server_that_still_loads_its_data(tmp_path: Path) -> None:
     # Microseconds for each key; and it answers after each.
     slow = ["key-load-delay 20000", "loading-process-events-interval-bytes 1024", "rdbcompression no"]
-    with start_redis(installed()[0], tmp_path, config=slow) as server:
+    with start_redis("valkey9", tmp_path, config=slow) as server:
         async with holding(server.url) as (broker, state, lease):
             fill: Any = Redis(port=server.port)
             fill.eval("for i = 1, 250 do redis.call('SET', 'filler' .. i, string.rep('x', 2000)) end", 0)

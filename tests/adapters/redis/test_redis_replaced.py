@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.redis.acting import at_last, message, opened, request, until
-from tests.servers import RedisServer, Watched, installed, start_redis, start_sentinel
+from tests.servers import KINDS, RedisServer, Watched, start_redis, start_sentinel
 from tests.servers.proxy import Proxy
 
 from tenure.broker import SweepRequest
@@ -22,14 +22,14 @@ _SWEEP = SweepRequest(limit=100, interval_seconds=30.0, lease_seconds=30.0, max_
 _ONE, _TWO = Owner("one", "1", started_at=1.0), Owner("two", "1", started_at=2.0)
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer]:
     """One that keeps its data over a restart."""
     with start_redis(request.param, tmp_path, appendonly=True) as server:
         yield server
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]:
     """A master, its replica and a sentinel."""
     with start_sentinel(request.param, tmp_path) as watched:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
-from tests.servers import installed
+from tests.servers import KINDS
 from tests.servers.shared import shared
 
 from tenure.adapters import redis as adapter
@@ -40,7 +40,7 @@ def test_the_stated_fairness_is_that_of_the_script() -> None:
     assert broker.traits.fairness == int(fairness)
 
 
-@pytest.mark.parametrize("kind", installed())
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_command_is_one_that_servers_know_and_6_2_above_all(kind: Any) -> None:
     used = {name for text in _texts().values() for name, _ in _COMMAND.findall(text)}
     assert {"XREADGROUP", "HSET", "ZADD", "XDEL", "ZMSCORE"} <= used

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
-from tests.servers import Kind, RedisServer, installed, start_redis
+from tests.servers import KINDS, Kind, RedisServer, start_redis
 
 from tenure.adapters import redis
 from tenure.broker import SweepRequest, Swept
@@ -290,7 +290,7 @@ async def test_where_no_worker_is_there_to_be_heard_sweeps_go_on(harness: RedisH
     assert (await harness.lapse()).returned == (lease.id,)
 
 
-@pytest.fixture(params=installed())
+@pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> RedisServer:
     """One that keeps what it was told."""
     kind: Kind = request.param

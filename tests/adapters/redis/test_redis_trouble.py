@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from redis import Redis
 from tests.adapters.redis.acting import KEYS, QUEUE, at_last, connected, message, opened, request, until
-from tests.servers import RedisServer, installed, start_redis
+from tests.servers import KINDS, RedisServer, start_redis
 
 from tenure.broker import RETIRE_BATCH
 from tenure.errors import BrokerUnavailable, ConfigurationError
@@ -21,7 +21,7 @@ from tenure.settlement import Ack, GiveBack, Outcome
 pytestmark = pytest.mark.real_time
 
 
-@pytest.fixture(scope="module", params=installed())
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One that these tests may spoil."""
     with start_redis(request.param, tmp_path_factory.mktemp("server")) as server:

@@ -1,0 +1,301 @@
+"""Which tests each loop runs: the one place to read it, and to change it.
+
+    make quick       no server is started: memory, SQLite, runtime, timing, the command line
+    make test        every unit test; every conformance suite once on each store; the scenarios that show a promise
+    make test-all    everything
+    .ci/run          `make check`, `make test`, then the parts of PARTS whose turn it is (`tests/rota.py`)
+
+`make test` is everything but PARTS. A test that no rule names runs in `make test`, and in `make quick` too unless it
+is named in NOT_QUICK; so a new file needs no rule. A pytest plugin, loaded by `conftest.py`: `pytest --loop=test`.
+Without `--loop` nothing is left out.
+"""
+
+import os
+import re
+from collections.abc import Generator, Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.servers.binary import Kind, NotInstalled, binary
+
+_HERE = Path(__file__).parent
+
+
+class Rule(NamedTuple):
+    """A test fits if its file fits one of `files`, and one of `words` is among what it may be called by.
+
+    No `files`: all of them. No `words`: every test of these files.
+    """
+
+    #: Patterns of paths below `tests/`; `*` includes `/`.
+    files: tuple[str, ...] = ()
+    #: Words of the parameters, as in `[redis62-3]`; the test's own name; `fixture:` and the name of one it uses.
+    words: tuple[str, ...] = ()
+    #: Tests of these words are not meant.
+    but: tuple[str, ...] = ()
+
+    @property
+    def is_of_whole_files(self) -> bool:
+        """Whether no test of its files is exempt."""
+        return not self.words and not self.but
+
+    def fits_file(self, path: str) -> bool:
+        """Whether it may name tests of this file."""
+        return not self.files or any(fnmatch(path, pattern) for pattern in self.files)
+
+    def fits(self, path: str, names: Iterable[str]) -> bool:
+        """Whether it names this test."""
+        names = set(names)
+        is_meant = not self.words or not names.isdisjoint(self.words)
+        return is_meant and names.isdisjoint(self.but) and self.fits_file(path)
+
+
+class Part(NamedTuple):
+    """Tests that only `make test-all` runs, and some runs of `.ci/run`."""
+
+    name: str
+    #: What it is, and which test of `make test` keeps the promise.
+    why: str
+    #: About so many minutes on two cores.
+    minutes: int
+    rules: tuple[Rule, ...]
+    #: The server that it needs, if that does not come with the packages on every machine.
+    needs: Kind | None = None
+
+
+#: What `make test` leaves out. A test belongs to the first part that names it.
+PARTS: tuple[Part, ...] = (
+    Part(
+        "redis62",
+        "Redis 6.2. The same scripts on the same suites run on Valkey 9.",
+        4,
+        (Rule(words=("redis62", "TestOldRedis")),),
+        needs="redis62",
+    ),
+    Part(
+        "redis70",
+        "Redis 7.0, as Debian has it. Likewise.",
+        5,
+        (Rule(words=("redis70",)),),
+        needs="redis70",
+    ),
+    Part(
+        "cluster",
+        "The conformance suites over a cluster. The same scripts run on one server; what only a cluster can get wrong"
+        " is in adapters/redis/test_redis_cluster.py, which stays.",
+        4,
+        (
+            Rule(("conformance/test_*redis_cluster.py",)),
+            Rule(("adapters/redis/*", "cli/*"), ("cluster",)),
+        ),
+    ),
+    Part(
+        "sentinel",
+        "Real failovers. That a worker carries on over a restart of its server, and a client over a failover in a"
+        " cluster, stays.",
+        2,
+        (
+            Rule(("adapters/redis/test_redis_failover.py",), ("fixture:watched",)),
+            Rule(("test_servers.py",), ("test_sentinels_make_the_replica_the_master",)),
+        ),
+    ),
+    Part(
+        "fauxqs",
+        "The second stand-in for SQS, and what priorities do not change with three physical queues to a queue. The same"
+        " suites run on ministack; what depends on how a stale receipt is answered is asked of both in adapters/aws.",
+        3,
+        (
+            Rule(("conformance/test_sqs.py",)),
+            Rule(("standalone/*",), ("fauxqs",)),
+            Rule(("conformance/test_sqs_priority.py",), but=("TestPriority",)),
+        ),
+    ),
+    Part(
+        "workers",
+        "The real worker over the stand-ins for the clouds. It sees ports only: it keeps its promises over memory in"
+        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports. What stays on both: a"
+        " worker killed just before and just after every call that it makes.",
+        6,
+        (
+            Rule(("conformance/test_sqs_worker.py",)),
+            Rule(("conformance/test_dynamo_worker.py",), but=("TestKilledAnywhere",)),
+            Rule(("conformance/test_azure_worker.py",), but=("test_of_a_message_with_a_key_and_a_hand_off",)),
+        ),
+    ),
+    Part(
+        "lenient",
+        "SQS where a stale receipt deletes. The same suites run on ministack.",
+        4,
+        (Rule(("conformance/test_sqs_lenient.py",)),),
+    ),
+    Part(
+        "state",
+        "The state of SQS and Azure in Redis or in a file, and the broker's suites with the state in DynamoDB. Above"
+        " the table port the code is the same: the broker's suites run on SQS with a table in memory, the state's on"
+        " DynamoDB, and each table is held to the port by adapters/test_table_port.py.",
+        6,
+        (
+            Rule(("conformance/test_*_state.py",)),
+            Rule(
+                ("conformance/test_dynamo.py",),
+                (
+                    "TestCancelling",
+                    "TestCrashing",
+                    "TestDeadLetters",
+                    "TestFencing",
+                    "TestRetiring",
+                    "TestReturning",
+                    "TestSettling",
+                    "TestUniqueness",
+                ),
+            ),
+            Rule(("adapters/azure/*",), ("RedisStateHarness", "LocalStateHarness")),
+            Rule(("adapters/azure/test_azure_browsing.py",), ("redis",)),
+        ),
+    ),
+    Part(
+        "live",
+        "That the suites on real accounts leave nothing there, however they end: about those suites, which `make test`"
+        " does not run, and no promise of Tenure.",
+        2,
+        (Rule(("live/test_leaving.py",)),),
+    ),
+    Part(
+        "clouds",
+        "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
+        " Valkey; every call of a cloud adapter that may be cut off is cut off in adapters/aws and adapters/azure.",
+        2,
+        (
+            Rule(("scenarios/test_azure*", "scenarios/test_cloud*")),
+            Rule(("scenarios/*",), ("azurite", "fauxqs", "ministack", "sqs", "azure")),
+        ),
+    ),
+)
+
+#: What `make quick` leaves out besides PARTS: whatever starts a server, and real processes.
+NOT_QUICK: tuple[Rule, ...] = (
+    Rule((
+        "adapters/aws/*", "adapters/azure/*", "adapters/redis/*", "adapters/test_rolling_migration.py",
+        "cli/test_redis_place.py", "cli/test_sqs_place.py", "conformance/test_*azure*", "conformance/test_*dynamo*",
+        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*", "scenarios/*",
+        "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
+    )),
+    Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
+    Rule(words=("valkey9", "azurite", "ministack", "fauxqs", "s3", "blob")),
+)  # fmt: skip
+#: Likewise, by their marks.
+_NOT_QUICK_MARKS = ("cloud", "outage", "scenario")
+
+#: Scenarios that need the machine to themselves, by the time that they promise under load: one at a time (`-m alone`).
+#: The other tests in scenarios/ mostly wait (1 to 2 s of CPU in 4 to 6 s): two at a time. All others run side by side.
+ALONE: tuple[Rule, ...] = (Rule(("scenarios/test_killing.py",)),)
+
+LOOPS = ("quick", "test", "all")
+
+
+def part_of(path: str, names: Iterable[str]) -> Part | None:
+    """The part that a test belongs to. None: `make test` runs it."""
+    names = set(names)
+    return next((part for part in PARTS if any(rule.fits(path, names) for rule in part.rules)), None)
+
+
+def part_named(name: str) -> Part | None:
+    """The one of this name."""
+    return next((part for part in PARTS if part.name == name), None)
+
+
+# --- the plugin -----------------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Ask which loop it is."""
+    names = [*LOOPS, *(part.name for part in PARTS)]
+    parser.addoption("--loop", choices=names, default=None, help="run only the tests of this loop or part")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell `tests/servers` that none may start, so that a test in the wrong place fails."""
+    if config.getoption("--loop") == "quick":
+        os.environ["TENURE_TEST_SERVERS"] = "no"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: some tests wait for real servers and processes."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import a file of which no test is wanted."""
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(_HERE):
+        return None
+    path = collection_path.relative_to(_HERE).as_posix()
+    whole = [part for part in PARTS if any(rule.is_of_whole_files and rule.fits_file(path) for rule in part.rules)]
+    loop = config.getoption("--loop")
+    if loop in {None, "all"}:
+        return None
+    if loop in {"quick", "test"}:
+        is_slow = loop == "quick" and any(rule.is_of_whole_files and rule.fits_file(path) for rule in NOT_QUICK)
+        return True if whole or is_slow else None
+    part = part_named(loop)
+    return None if part is not None and any(rule.fits_file(path) for rule in part.rules) else True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what belongs to another loop, and mark what must run alone."""
+    for item in items:
+        if any(rule.fits(_path(item), _names(item)) for rule in ALONE):
+            item.add_marker(pytest.mark.alone)
+    loop = config.getoption("--loop")
+    if loop in {None, "all"}:
+        return
+    wanted = [item for item in items if _is_wanted(item, loop)]
+    kept = set(map(id, wanted))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = wanted
+
+
+def _is_wanted(item: pytest.Item, loop: str) -> bool:
+    path, names = _path(item), set(_names(item))
+    part = part_of(path, names)
+    if loop not in LOOPS:
+        return part is not None and part.name == loop
+    if part is not None:
+        return False
+    if loop == "quick":
+        is_marked = any(item.get_closest_marker(mark) for mark in _NOT_QUICK_MARKS)
+        return not is_marked and not any(rule.fits(path, names) for rule in NOT_QUICK)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Skip what needs a server that is not here, and say how to get it."""
+    part = part_of(_path(item), _names(item))
+    try:
+        yield
+        if part is not None and part.needs is not None:
+            binary(part.needs)
+    except NotInstalled as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A part need not have tests of both stages."""
+    loop = session.config.getoption("--loop")
+    if loop is not None and loop not in LOOPS and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
+
+
+def _path(item: pytest.Item) -> str:
+    return item.path.relative_to(_HERE).as_posix() if item.path.is_relative_to(_HERE) else item.path.as_posix()
+
+
+def _names(item: pytest.Item) -> Iterator[str]:
+    """What a rule may call a test by."""
+    yield from item.nodeid.partition("[")[0].split("::")[1:]
+    yield from re.findall(r"\w+", item.nodeid.partition("[")[2])
+    yield from (f"fixture:{name}" for name in getattr(item, "fixturenames", ()))

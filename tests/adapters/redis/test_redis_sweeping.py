@@ -253,7 +253,7 @@ async def test_more_were_excused_before_than_one_step_looks_at(harness: RedisHar
     moment = round(harness.clock.monotonic() * 1e6)
     for start in range(0, 12_000, 1000):  # of a dozen thousand, each in the middle of the silence
         ids = [f"had-one-{number}" for number in range(start, start + 1000)]
-        harness._raw.zadd(key(harness, "d"), {id: moment - 700_000.5 for id in ids})
+        harness._raw.zadd(key(harness, "d"), dict.fromkeys(ids, moment - 700000.5))
         harness._raw.hset(key(harness, "l"), mapping=dict.fromkeys(ids, lease.fence))
     await harness.advance(1.0, sweeping=False)
     async with asyncio.timeout(600):

@@ -1,5 +1,7 @@
 """A memory store in virtual time, for tests of one part of the runtime at a time."""
 
+from typing import Any
+
 import pytest
 
 from tenure.adapters import memory
@@ -12,7 +14,7 @@ from tenure.testing.harness import Harness
 class MemoryHarness(Harness):
     """The in-memory broker, in the shape that a test needs."""
 
-    def __init__(self, *, exact: bool = True, **changes: float) -> None:
+    def __init__(self, *, exact: bool = True, **changes: Any) -> None:
         """A private store."""
         super().__init__()
         self._pair = memory.connect(clock=self.clock, exact=exact, **changes)

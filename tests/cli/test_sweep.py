@@ -59,7 +59,7 @@ def test_rare_sweeps_return_what_nobody_comes_back_for(tenure: Run, monkeypatch:
     asyncio.run(_lease(0.05))
     swept = []
     for _ in range(2):
-        time.sleep(0.2)
+        time.sleep(0.2)  # the machine's own time passes between two commands
         swept.append(answer(tenure("sweep", URL, "--json")))
     assert [(one["grace"], one["returned"]) for one in swept] == [(True, []), (False, ["a"])]
 

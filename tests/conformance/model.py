@@ -12,6 +12,9 @@ from tenure.settlement import Outcome
 READY, DELAYED, LEASED = MessageState.READY, MessageState.DELAYED, MessageState.LEASED
 COMPLETED, DEAD, CANCELLED = MessageState.COMPLETED, MessageState.DEAD, MessageState.CANCELLED
 
+#: Losses after which a holder without presence gives up.
+_MAX_LOST = 10
+
 
 @dataclass
 class Entry:
@@ -23,6 +26,9 @@ class Entry:
     fence: int | None = None
     deadline: float = 0.0
     seconds: float = 0.0
+    has_presence: bool = False
+    #: It got a fresh window, and was not touched since.
+    graced: bool = False
     generation: int = 0
     endings: list[str] = field(default_factory=list)
     deliveries: int = 0
@@ -80,6 +86,7 @@ class Model:
         entry = self.entries[lease.id]
         entry.state, entry.owner, entry.fence = LEASED, lease.owner, lease.fence
         entry.deadline, entry.seconds = now + seconds, seconds
+        entry.has_presence, entry.graced = lease.owner in self.present, False
         entry.deliveries += 1
 
     def stale(self, lease: Lease) -> Outcome | None:
@@ -129,29 +136,29 @@ class Model:
         return {id for id, one in self.entries.items() if one.owner == owner}
 
     def sweep(self, now: float, limit: int) -> tuple[bool, list[str], list[str]]:
-        """Whether there was an outage; what is returned, and what dies."""
+        """Whether any lease got a fresh window; what is returned, and what dies."""
         leased = {id: one for id, one in self.entries.items() if one.state == LEASED}
         gap = self.last_sweep is None or now - self.last_sweep > 2 * self.interval
         self.last_sweep = now
-        if gap and leased:
-            for one in leased.values():
-                one.deadline = max(one.deadline, now + one.seconds)
-            return True, [], []
+        fresh = [one for one in leased.values() if gap and not one.graced and one.deadline < now + one.seconds]
+        for one in fresh:
+            one.deadline, one.graced = now + one.seconds, True
         overdue = sorted((one.deadline, id) for id, one in leased.items() if one.deadline < now)
         returned: list[str] = []
         dead: list[str] = []
         for _, id in overdue[:limit]:
             (returned if self._return(self.entries[id], now) else dead).append(id)
-        return False, returned, dead
+        return bool(fresh), returned, dead
 
     def _return(self, entry: Entry, now: float) -> bool:
-        if entry.owner in self.present:
+        if entry.has_presence:
             entry.lost += 1
             entry.endings.append("lost")
         else:
             entry.attempts += 1
             entry.endings.append("failed")
-            if entry.attempts >= self.max_attempts:
+            if entry.attempts >= self.max_attempts or entry.lost >= _MAX_LOST:
+                entry.endings.append("dead")
                 entry.finish(DEAD)
                 return False
         entry.put_back(now)

@@ -124,7 +124,8 @@ class BrokerMachine(RuleBasedStateMachine):
         """Somebody asks for work."""
         owner = self.owners[pick % OWNERS]
         leasable = self.model.leasable(self.now)
-        lent = self.run(self.broker.lease(self.harness.request(owner, want, seconds=seconds)))
+        is_present = owner.id in self.model.present
+        lent = self.run(self.broker.lease(self.harness.request(owner, want, seconds=seconds, has_presence=is_present)))
         assert len(lent) == min(want, len(leasable))
         assert {one.id for one in lent} <= leasable
         for lease in lent:
@@ -145,7 +146,7 @@ class BrokerMachine(RuleBasedStateMachine):
         (touched,) = self.run(self.broker.touch([msgspec.structs.replace(lease, seconds=seconds)]))
         assert touched.state == (LeaseState.HELD if holds else LeaseState.LOST)
         if holds:
-            entry.deadline = max(entry.deadline, self.now + seconds)
+            entry.deadline, entry.graced = max(entry.deadline, self.now + seconds), False
 
     @rule(how=ways, pick=picks, held=st.booleans(), delay=delays)
     def settle(self, how: str, pick: int, held: bool, delay: float) -> None:

@@ -35,12 +35,10 @@ async def test_fewer_than_wanted_is_no_reason_to_wait(narrow: Harness) -> None:
     """A lease call is bounded in bytes, so one that answers little may leave much behind."""
     for _ in range(8):
         await narrow.put(body="x" * 4000)
-    began = narrow.clock.monotonic()
     async with fetching(narrow, concurrency=50) as bench:
-        while len(bench.ids) < 8:  # noqa: ASYNC110 - virtual time: this waits for nothing
-            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.1)
         assert len(bench.asked) >= 4, "two fit into one call"
-        assert narrow.clock.monotonic() - began < 0.1, "it waited though more was ready"
+        assert len(bench.ids) == 8, "it waited though more was ready"
 
 
 @pytest.mark.parametrize(("of_message", "expected"), [(None, 90.0), (45.0, 45.0)])

@@ -13,7 +13,7 @@
 --   z        zset due -> id: delayed
 --   m        hash id -> record "<p><place>|<sent_at>|<task>"; an x before it: there is more in x:<id>
 --   l, d     hash id -> fence, zset deadline -> id: what is lent. d is the truth for sweeps. Deadlines are whole
---            microseconds; half a microsecond less marks a lease that got a fresh window and was not touched since
+--            microseconds; half a microsecond more marks a lease that got a fresh window and was not touched since
 --   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it; for a
 --            holder without presence NO_PRESENCE (move.lua) follows the request
 --   dead     zset place -> id

@@ -120,7 +120,7 @@ local function give_window(P, now, ids, fences)
     windows[fence] = windows[fence] or now + math.max(1, read_loan(call('HGET', P .. 'loan', fence)) or lease)
     local deadline = tonumber(score or '')
     if deadline and deadline % 1 == 0 and deadline < windows[fence] then
-      fresh[#fresh + 1], fresh[#fresh + 2] = fmt('%.1f', windows[fence] - 0.5), ids[n]
+      fresh[#fresh + 1], fresh[#fresh + 2] = fmt('%.1f', windows[fence] + 0.5), ids[n]
     end
   end
   many('ZADD', P .. 'd', fresh)

@@ -28,7 +28,7 @@ if changed < held then
   -- Some end later than that. What is left of a fresh window is theirs; but they were heard, and may get another.
   for i = 2, #moved, 2 do
     local score = tonumber(call('ZSCORE', P .. 'd', moved[i]) or '')
-    if score and score % 1 > 0 then call('ZADD', P .. 'd', num(score + 0.5), moved[i]) end
+    if score and score % 1 > 0 then call('ZADD', P .. 'd', num(score - 0.5), moved[i]) end
   end
 end
 if held == #answers then return held end

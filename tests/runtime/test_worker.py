@@ -9,6 +9,7 @@ import pytest
 
 from tenure import BrokerUnavailable, Context, Event, Tenure
 from tenure.message import MessageState
+from tenure.probe import SYSTEM_PROBE
 from tenure.runtime.stopping import HURRY_SECONDS
 from tenure.schedule import schedule_from
 from tenure.testing.harness import Harness
@@ -232,3 +233,27 @@ async def test_sinks_and_journal_hear_the_same(virtual_clock: VirtualClock) -> N
     assert kinds == ["owner_joined", "completed", "owner_left"]
     assert [stored.event for stored in await app.state.journal.read()] == notebook.seen
     assert worker.counts == {"owner_joined": 1, "completed": 1, "owner_left": 1}
+
+
+async def test_its_owner_tells_what_a_witness_and_a_manager_need(virtual_clock: VirtualClock) -> None:
+    app = Tenure("memory://", clock=virtual_clock)
+
+    @app.task
+    async def work() -> None: ...
+
+    owner = app.worker(slot="pod/a").owner
+    me = SYSTEM_PROBE.me()
+    assert (owner.pid, owner.boot_id, owner.pid_namespace) == (me.pid, me.boot_id, me.pid_namespace)
+    assert (owner.process_start, owner.slot) == (me.start, "pod/a")
+
+
+async def test_its_slot_comes_from_the_environment_unless_it_is_given(
+    virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENURE_SLOT", "unit-1")
+    app = Tenure("memory://", clock=virtual_clock)
+
+    @app.task
+    async def work() -> None: ...
+
+    assert [app.worker().owner.slot, app.worker(slot="").owner.slot] == ["unit-1", ""]

@@ -68,7 +68,7 @@ def _proof(member: Member, newest: dict[str, Member], here: ProcessId, probe: Pr
     if member.left:
         return "it said goodbye"
     if member.lock is not None:
-        return "" if member.lock else f"its lock is free: its process{_pid(owner)} has ended"
+        return "" if member.lock else f"its process{_pid(owner)} has ended (nobody holds its lock)"
     seen = _witness(owner, here, probe)
     if seen is not None:
         return seen

@@ -79,12 +79,29 @@ async def _adopt(store: Store, leased: list[Kept], deadline: float) -> list[str]
 async def _return_overdue(store: Store, overdue: list[Kept], request: SweepRequest) -> tuple[list[str], list[str]]:
     if not overdue:
         return [], []
-    new = [await _judge(store, kept, request) for kept in overdue]
-    saved = await store.save(new)
-    moved = [(old.life, kept) for old, kept, ok in zip(overdue, new, saved, strict=True) if ok]
+    moved: list[tuple[Life, Kept]] = []
+    for _ in range(_ROUNDS):
+        new = [await _judge(store, kept, request) for kept in overdue]
+        saved = await store.save(new)
+        moved += [(old.life, kept) for old, kept, ok in zip(overdue, new, saved, strict=True) if ok]
+        refused = [old.life.id for old, ok in zip(overdue, saved, strict=True) if not ok]
+        if not refused:
+            break
+        # Workers that wait for messages hide a copy again each second, and write its receipt down: that changes the
+        # row, and not whose it is. Where many wait, a sweep would never come to its turn.
+        found, now = await asyncio.gather(*map(store.find, refused)), store.timeline.now()
+        overdue = [kept for kept in found if kept is not None and _is_overdue(kept.life, now)]
     await asyncio.gather(*(_tell(store, old, kept) for old, kept in moved))
     dead = [kept.life.id for _, kept in moved if kept.life.state is MessageState.DEAD]
     return [kept.life.id for _, kept in moved if kept.life.state is not MessageState.DEAD], dead
+
+
+#: A life that somebody changed in between is looked at again.
+_ROUNDS = 3
+
+
+def _is_overdue(life: Life, now: float) -> bool:
+    return life.state is MessageState.LEASED and life.deadline is not None and life.deadline < now
 
 
 async def _judge(store: Store, kept: Kept, request: SweepRequest) -> Kept:

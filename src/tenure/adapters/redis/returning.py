@@ -26,6 +26,8 @@ from tenure.rules import lapse as rule
 #: Queues that are looked at in one step.
 _TOGETHER = 200
 _RETURNED, _DEAD = 1, 2
+#: Messages of a retired owner that one script returns: about ten milliseconds, in which nobody else is served.
+_PAGE = 250
 
 #: The queues of one call, and what it is told.
 _Step = tuple[Sequence[str], Sequence[Any]]
@@ -190,7 +192,7 @@ class Returning:
         """Return what it holds in one queue, page by page, until nothing is left or the limit is reached."""
         cursor = b"0"
         while len(returned) < limit:
-            left = limit - len(returned)
+            left = min(_PAGE, limit - len(returned))
             is_done, cursor, *ids = await self._store.run(RETIRE, [queue], "move", owner, how, cursor, left)
             returned += [id.decode() for id in ids]
             if is_done:

@@ -4,7 +4,8 @@ A worker says once a second that it is there. That is a hint for people, and let
 there any more; it proves nothing. Who is dead is judged by `rules/presence.py`.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -44,8 +45,11 @@ class RedisRoster:
 
     async def members(self) -> list[Member]:
         """Everybody on the roster, and those whose retirement is not finished."""
-        found = [member for row in await self._ask("members", "") if (member := _member(row)) is not None]
-        return sorted(found, key=lambda member: (member.joined, member.owner.id))
+        now, owners, heard, joined, left, retiring = await self._ask("members", "")
+        listed = _Listed(float(now), _pairs(heard), _pairs(joined), frozenset(left), _pairs(retiring))
+        raws = _pairs(owners)
+        found = [listed.member(id, raws.get(id)) for id in {**raws, **listed.retiring}]
+        return sorted((one for one in found if one is not None), key=lambda one: (one.joined, one.owner.id))
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
         """Look at the queues first, then take it off if it is still silent: one that speaks meanwhile stays."""
@@ -71,16 +75,36 @@ async def holding(store: Store, owner: str, mode: str) -> list[str]:
     ]
 
 
-def _member(row: Any) -> Member | None:
-    """None: it cannot be read, which is logged."""
-    id, raw, silent, joined, left, how = (bytes(part) for part in row)
-    owner = strange.read(_decoder, raw, "the roster") if raw else _unknown(id)
-    if owner is None:
-        return None
-    return Member(
-        owner=owner, silent_seconds=float(silent) / 1e6, joined=float(joined), left=bool(left) or how == b"left",
-        is_retired=bool(how),
-    )  # fmt: skip
+class _Listed(NamedTuple):
+    """What the server has written down about owners, by their ids."""
+
+    now: float
+    heard: dict[bytes, bytes]
+    joined: dict[bytes, bytes]
+    left: frozenset[bytes]
+    #: How it ended, of those that were declared dead.
+    retiring: dict[bytes, bytes]
+
+    def member(self, id: bytes, raw: bytes | None) -> Member | None:
+        """One of them. None: it was not written by Tenure, which is logged."""
+        owner = _unknown(id) if raw is None else strange.read(_decoder, raw, "the roster")
+        if owner is None:
+            return None
+        if owner.id.encode() != id:
+            strange.tell("the roster", id)
+            return None
+        how = self.retiring.get(id, b"")
+        return Member(
+            owner=owner,
+            silent_seconds=max(0.0, self.now - float(self.heard.get(id, 0))) / 1e6,
+            joined=float(self.joined.get(id, 0)),
+            left=id in self.left or how == b"left",
+            is_retired=bool(how),
+        )
+
+
+def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _unknown(id: bytes) -> Owner | None:

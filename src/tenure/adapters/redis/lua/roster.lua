@@ -70,33 +70,13 @@ end
 
 -- silence in microseconds: take it off if it was not heard for so long. Returns 1 if it was.
 if word == 'remove' then
-  local heard = tonumber(call('ZSCORE', HEARD, id) or '')
-  if not heard or now - heard < tonumber(ARGV[6]) or call('HEXISTS', RETIRING, id) == 1 then return 0 end
+  local heard = tonumber(call('ZSCORE', HEARD, id) or '') or 0
+  if call('HEXISTS', OWNERS, id) == 0 or call('HEXISTS', RETIRING, id) == 1 then return 0 end
+  if now - heard < tonumber(ARGV[6]) then return 0 end
   drop()
   return 1
 end
 
--- 'members'. Returns for each: id, owner ('': it never joined), for how long it was not heard, when it joined, '1' if it
--- left, and how it ended if its retirement is under way.
-local reply, retiring, found = {}, {}, call('HGETALL', RETIRING)
-for i = 1, #found, 2 do retiring[found[i]] = found[i + 1] end
-found = call('HGETALL', OWNERS)
-for i = 1, #found, 2 do
-  local one = found[i]
-  local is_read, owner = pcall(cjson.decode, found[i + 1])
-  if is_read and type(owner) == 'table' and type(owner.name) == 'string' and one == owner.name .. '/' .. tostring(owner.nonce) then
-    local heard = tonumber(call('ZSCORE', HEARD, one) or '')
-    if not heard then
-      heard = now
-      call('ZADD', HEARD, num(now), one)
-    end
-    local left = call('SISMEMBER', LEFT, one) == 1 and '1' or ''
-    reply[#reply + 1] = {one, found[i + 1], num(math.max(0, now - heard)), call('ZSCORE', JOINED, one) or '0', left, retiring[one] or ''}
-    retiring[one] = nil
-  else
-    -- It was not put there by Tenure, and nobody could ever retire it.
-    call('HDEL', OWNERS, one)
-  end
-end
-for one, how in pairs(retiring) do reply[#reply + 1] = {one, '', '0', '0', '', how} end
-return reply
+-- 'members'. Returns the time, and all that is listed above, as it stands there.
+local function scores(key) return call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+return {num(now), call('HGETALL', OWNERS), scores(HEARD), scores(JOINED), call('SMEMBERS', LEFT), call('HGETALL', RETIRING)}

@@ -83,7 +83,8 @@ class Holding:
             await stage.kill(doomed)
             killed_at = harness.clock.monotonic()
             await stage.until(lambda: len(began) == 6, within=10)
-            assert max(began) - killed_at <= 3.0
+            # Three seconds; in the cloud, where the roster is read less often, no more than ten.
+            assert max(began) - killed_at <= 2.0 + harness.traits.roster_seconds
             for id in ids:
                 assert (await stage.ended(id)).state is MessageState.COMPLETED
             await asyncio.sleep(30)

@@ -15,9 +15,11 @@ from tenure.standalone.message_deduplication import DeduplicationRecord, Message
 from tenure.standalone.queue_message_handling import (
     Deletion,
     MessageDeletionTracker,
+    Release,
     delete_message,
     delete_message_with_retry,
     delete_queue_message_safe,
+    release_message,
     verify_message_deletion,
 )
 from tenure.standalone.receipt import Receipt
@@ -39,6 +41,7 @@ __all__ = [
     "MessageDeduplicator",
     "MessageDeletionTracker",
     "Receipt",
+    "Release",
     "StorageQueueConfig",
     "Turn",
     "TurnState",
@@ -50,6 +53,7 @@ __all__ = [
     "estimate_processing_seconds",
     "get_recommended_timeout",
     "measure_processing",
+    "release_message",
     "validate_visibility_timeout",
     "verify_message_deletion",
 ]

@@ -205,8 +205,9 @@ class Beating:
         now = self._clock.monotonic()
         trying = Trying(max_retries, retry_delay, self._clock)
         # A pause that the service would refuse is cut; one that is no number is refused by the steps.
-        left = max(0.0, math.floor(self._began + self._service_limit - MARGIN_SECONDS - now))
-        pause = left if isinstance(after, int | float) and left < after <= self._queue.hide_limit_seconds else after
+        most = self._queue.hide_limit_seconds
+        left = math.floor(max(0.0, min(most, self._began + self._service_limit - MARGIN_SECONDS - now)))
+        pause = left if isinstance(after, int | float) and left < after <= most else after
         release = yield from release_steps(self._queue, self._counted(), pause, trying, now)
         self._settled = release if release.ok else None
         return release

@@ -185,6 +185,7 @@ class DeletionCounts:
             "total_deletions": stats.total,
             "successful": stats.deleted,
             "failed": stats.failed,
+            "already_gone": stats.already_gone,
             "unverified": self.unverified_deletions,
             "resolved": stats.resolved,
             "success_rate_percent": None if rate is None else 100.0 * rate,

@@ -66,8 +66,8 @@ def _whole_seconds(queue: Queue, after: float) -> int:
     is_number = isinstance(after, int | float) and not isinstance(after, bool)
     if not is_number or not 0.0 <= after <= queue.hide_limit_seconds:
         msg = (
-            f"after={after!r} is not allowed; it takes seconds from 0 to {queue.hide_limit_seconds:g}, which is as long "
-            "as this service hides a message; nothing was released"
+            f"after={after!r} is not allowed; it takes seconds from 0 to {queue.hide_limit_seconds:g}, which is as "
+            "long as this service hides a message; nothing was released"
         )
         raise BadArgument(msg)
     return math.ceil(after)

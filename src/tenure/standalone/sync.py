@@ -161,3 +161,7 @@ class MessageDeduplicator(Deduplicating):
     def renew(self, turn: Turn) -> None:
         """The turn lasts `claim_seconds` from now; raises `LeaseLost`."""
         run(self.renew_steps(turn))
+
+    def prune(self) -> int:
+        """Remove what is older than `keep_seconds`; how many."""
+        return run(self.prune_steps())

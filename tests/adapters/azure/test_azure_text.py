@@ -64,6 +64,17 @@ def test_a_connection_string_of_the_same_account_is_used() -> None:
     assert _read("azure://", AZURE_STORAGE_CONNECTION_STRING=STRING).account == "acme"
 
 
+@pytest.mark.parametrize("url", ["azure://", "azure://devstoreaccount1"])
+def test_development_storage_is_azurite(url: str) -> None:
+    options = _read(url, AZURE_STORAGE_CONNECTION_STRING="UseDevelopmentStorage=true")
+    assert (options.account, options.doubt, bool(options.key)) == ("devstoreaccount1", "", True)
+    assert options.queue_endpoint == "http://127.0.0.1:10001/devstoreaccount1"
+    assert options.table_endpoint == "http://127.0.0.1:10002/devstoreaccount1"
+    assert options.blob_endpoint == "http://127.0.0.1:10000/devstoreaccount1"
+    far = "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite"
+    assert _read(url, AZURE_STORAGE_CONNECTION_STRING=far).queue_endpoint == "http://azurite:10001/devstoreaccount1"
+
+
 def test_a_connection_string_of_another_account_is_not() -> None:
     options = _read("azure://other", AZURE_STORAGE_CONNECTION_STRING=STRING)
     assert (options.key, options.queue_endpoint) == (None, "https://other.queue.core.windows.net")

@@ -74,7 +74,8 @@ async def test_a_batch_tells_its_whole_time_and_that_of_an_item(
         async with measure_processing("content-collector", visibility_timeout=180, clock=virtual_clock) as measured:
             await asyncio.sleep(150)
             measured.items = 50
-    assert (measured.duration_ms, measured.item_duration_ms) == (pytest.approx(150_000), pytest.approx(3000))
+    assert measured.duration_ms == pytest.approx(150_000)
+    assert measured.item_duration_ms == pytest.approx(3000)
     assert str(measured.timeout_risk) == "HIGH", "messages that were received together share one timeout"
     (record,) = [vars(record) for record in caplog.records]
     assert (record["items"], record["item_duration_ms"]) == (50, pytest.approx(3000))

@@ -1,5 +1,6 @@
 """How long to hide a message: the documented numbers, and the bounds."""
 
+import functools
 import logging
 import math
 
@@ -137,7 +138,7 @@ def test_on_sqs_no_timeout_is_longer_than_the_service_allows(caplog: pytest.LogC
     found = get_recommended_timeout("x", [ten_hours], queue_url="q")
     assert found["recommended_timeout_seconds"] == 43_200
     assert "renew it by a heartbeat" in found["reasoning"]
-    high = {"ceiling_seconds": 100_000.0, "queue_url": "q"}
-    assert calculate_visibility_timeout("x", custom_duration_ms=ten_hours, **high) == 43_200
+    high = functools.partial(calculate_visibility_timeout, ceiling_seconds=100_000.0, queue_url="q")
+    assert high("x", custom_duration_ms=ten_hours) == 43_200
     assert not validate_visibility_timeout(40_000, 39_000_000, queue_url="q")
     assert "the service allows no more than 43200 s" in caplog.text

@@ -207,7 +207,8 @@ class Beating:
         # A pause that the service would refuse is cut; one that is no number is refused by the steps.
         most = self._queue.hide_limit_seconds
         left = math.floor(max(0.0, min(most, self._began + self._service_limit - MARGIN_SECONDS - now)))
-        pause = left if isinstance(after, int | float) and left < after <= most else after
+        given: object = after
+        pause = left if isinstance(given, int | float) and left < given <= most else after
         release = yield from release_steps(self._queue, self._counted(), pause, trying, now)
         self._settled = release if release.ok else None
         return release

@@ -63,7 +63,8 @@ def release_steps(queue: Queue, message: Any, after: float, trying: Trying, now:
 
 
 def _whole_seconds(queue: Queue, after: float) -> int:
-    is_number = isinstance(after, int | float) and not isinstance(after, bool)
+    given: object = after
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or not 0.0 <= after <= queue.hide_limit_seconds:
         msg = (
             f"after={after!r} is not allowed; it takes seconds from 0 to {queue.hide_limit_seconds:g}, which is as "

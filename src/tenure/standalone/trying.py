@@ -76,7 +76,10 @@ class Trying:
             yield Pause(pause)
 
 
-_FAILED = {"deletion": "message_deletion_failed", "release": "message_release_failed"}
+_FAILED = {
+    "deletion": "message_deletion_failed",
+    "release": "message_release_failed",
+}
 _INSTEAD = {"deletion": "heartbeat.delete()", "release": "heartbeat.release()"}
 
 

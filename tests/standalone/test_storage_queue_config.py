@@ -1,6 +1,7 @@
 """Settings from the environment as existing deployments name it."""
 
 import pytest
+from azure.storage.queue import QueueClient
 
 from tenure.errors import BadSetting
 from tenure.standalone import StorageQueueConfig
@@ -58,6 +59,8 @@ def test_development_storage_is_azurite(said: str) -> None:
     config = StorageQueueConfig.from_environment(environment={"AZURE_STORAGE_CONNECTION_STRING": said})
     assert config.storage_account_name == "devstoreaccount1"
     assert config.account_url == "http://127.0.0.1:10001/devstoreaccount1"
+    with QueueClient.from_connection_string("UseDevelopmentStorage=true", "articles") as client:
+        assert client.url == f"{config.account_url}/articles", "as the SDK reads it"
 
 
 def test_a_connection_string_names_the_account_unless_the_account_is_set() -> None:

@@ -4,7 +4,7 @@
 
 Clients are yours and are handed in, so no SDK is imported here: boto3 or aiobotocore, the sync or the async
 `azure-storage-queue`. What talks to a client is awaited; `tenure.standalone.sync` has the same names without `await`.
-`VisibilityHeartbeat` is the same for both: `with`, or `async with`.
+`VisibilityHeartbeat` is the same for both: `with`, or `async with`, where `delete`, `release` and `stop` are awaited.
 
 Every decision (what an error means, when to try again, when to beat) is pure and stands in `tenure.answer`,
 `tenure.retry` and `tenure.timing`.

@@ -4,6 +4,7 @@ import base64
 from urllib.parse import urlsplit
 
 import pytest
+from tests.servers.azure import ACCOUNT, KEY
 
 from tenure.adapters.azure.faults import no_credentials
 from tenure.adapters.azure.naming import queue_name, row_id
@@ -67,7 +68,7 @@ def test_a_connection_string_of_the_same_account_is_used() -> None:
 @pytest.mark.parametrize("url", ["azure://", "azure://devstoreaccount1"])
 def test_development_storage_is_azurite(url: str) -> None:
     options = _read(url, AZURE_STORAGE_CONNECTION_STRING="UseDevelopmentStorage=true")
-    assert (options.account, options.doubt, bool(options.key)) == ("devstoreaccount1", "", True)
+    assert (options.account, options.key, options.doubt) == (ACCOUNT, KEY, "")
     assert options.queue_endpoint == "http://127.0.0.1:10001/devstoreaccount1"
     assert options.table_endpoint == "http://127.0.0.1:10002/devstoreaccount1"
     assert options.blob_endpoint == "http://127.0.0.1:10000/devstoreaccount1"

@@ -42,10 +42,9 @@ async def main() -> None:
                 if turn.is_first:
                     charged.append(order)
             if turn.is_running:  # somebody else is at it: look again soon
-                receipt = held.receipt.receipt
-                await sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=1)
+                await held.release(after=1)
             else:
-                await tracker.delete_and_track(sqs, held.receipt, queue_url=url)
+                tracker.count(await held.delete())
 
         orders = ["order-1", "order-2", "order-3"] * 2
         for order in orders:

@@ -192,3 +192,14 @@ def outcome_of_delete(answer: Answer | None, *, after_lost_reply: bool, held: bo
     if answer.kind is AnswerKind.TAKEN and not after_lost_reply:
         return Outcome.TAKEN_OVER
     return Outcome.UNKNOWN
+
+
+def outcome_of_release(answer: Answer | None, *, after_lost_reply: bool, held: bool | None) -> Outcome:
+    """How a release ended, by its last answer. None: the service accepted it. `held` is as above."""
+    if answer is None:
+        return Outcome.UNKNOWN if held is False else Outcome.RETURNED
+    if held and answer.is_lost and after_lost_reply:
+        return Outcome.RETURNED  # nobody else could take it: an attempt whose reply was lost has released it
+    if held or after_lost_reply or not answer.is_lost:
+        return Outcome.UNKNOWN
+    return Outcome.ALREADY_GONE if answer.kind is AnswerKind.GONE else Outcome.TAKEN_OVER

@@ -40,14 +40,20 @@ class DeletionStats(msgspec.Struct, frozen=True, kw_only=True):
     first_failures: tuple[DeletionFailure, ...]
 
     @property
+    def already_gone(self) -> int:
+        """How many were gone before: neither a success nor a failure."""
+        return self.outcomes.get(Outcome.ALREADY_GONE.value, 0)
+
+    @property
     def failed(self) -> int:
         """How many did not work, resolved or not."""
-        return self.total - self.deleted
+        return self.total - self.already_gone - self.deleted
 
     @property
     def success_rate(self) -> float | None:
-        """From 0 to 1. None: nothing was deleted yet."""
-        return self.deleted / self.total if self.total else None
+        """From 0 to 1, without those that were gone already. None: there was nothing to delete yet."""
+        tried = self.total - self.already_gone
+        return self.deleted / tried if tried else None
 
     def as_dict(self) -> dict[str, Any]:
         """For an event, a log or JSON."""
@@ -60,8 +66,8 @@ class DeletionStats(msgspec.Struct, frozen=True, kw_only=True):
             return "nothing to delete"
         rate = "" if self.success_rate is None else f" ({100 * self.success_rate:.1f} %)"
         others = [f"{count} {word}" for word, count in self.outcomes.items() if word != Outcome.DELETED]
-        more = [*others, f"{self.resolved} resolved since"] if others else []
-        return ", ".join([f"{self.deleted} of {self.total} deleted{rate}", *more])
+        more = [*others, f"{self.resolved} resolved since"] if self.failed else others
+        return ", ".join([f"{self.deleted} of {self.total - self.already_gone} deleted{rate}", *more])
 
 
 class DeletionTally:
@@ -83,15 +89,16 @@ class DeletionTally:
         self._attempts += attempts
 
     def count_failed(self, failure: DeletionFailure, attempts: int) -> None:
-        """One was not deleted."""
-        if failure.outcome is Outcome.ALREADY_GONE:
-            self.settle(failure.id)
+        """One was not deleted. If it was gone already, that is counted, and is no failure."""
         self._outcomes[failure.outcome] += 1
         self._attempts += attempts
+        if failure.outcome is Outcome.ALREADY_GONE:
+            self.settle(failure.id)
+            return
         if len(self._failures) < self._kept:
             self._failures.setdefault(failure.id, failure)
         # One without an id cannot be known again: another one's success would seem to be its own.
-        if failure.id and failure.outcome is not Outcome.ALREADY_GONE and len(self._open) < _OPEN:
+        if failure.id and len(self._open) < _OPEN:
             self._open[failure.id] = None
 
     @property

@@ -21,6 +21,7 @@
     │   ├── PayloadInvalid       payload_invalid
     │   ├── KeyConflict          key_conflict
     │   ├── BadArgument          bad_argument
+    │   │   └── StaleReceipt     stale_receipt
     │   └── SyncInAsync          sync_in_async
     ├── PartlySent               partly_sent
     ├── BrokerError
@@ -159,6 +160,12 @@ class BadArgument(BadMessage):
     """An option of a message has a value that is not allowed."""
 
     code = "bad_argument"
+
+
+class StaleReceipt(BadArgument):
+    """The receipt of a message is an old one: a heartbeat of this process has replaced it; nothing was changed."""
+
+    code = "stale_receipt"
 
 
 class SyncInAsync(BadMessage):

@@ -34,7 +34,7 @@ def test_calls_have_the_parameters_of_the_page() -> None:
 
 
 def test_every_event_of_the_log_is_on_the_page() -> None:
-    event = r"((?:heartbeat_|message_deletion|duplicate_)[a-z_]*)"
+    event = r"((?:heartbeat_|message_(?:deletion|release|processed|log)|duplicate_)[a-z_]*)"
     told = set(re.findall(rf'"{event}",', "".join(SOURCES)))
     listed = set(re.findall(rf"^\| `{event}` \|", PAGE, re.MULTILINE))
     assert len(listed) > 5

@@ -75,7 +75,7 @@ async def test_what_was_unknown_is_resolved_when_it_is_met_again() -> None:
     deletions.note([_settled("b", Outcome.ALREADY_GONE, Duplicate(b"", ()))], AT)
     stats = deletions.stats
     assert (stats.resolved, stats.outcomes) == (2, {"already_gone": 1, "deleted": 2, "unknown": 2})
-    assert str(stats) == "2 of 5 deleted (40.0 %), 1 already_gone, 2 unknown, 2 resolved since"
+    assert str(stats) == "2 of 4 deleted (50.0 %), 1 already_gone, 2 unknown, 2 resolved since"
 
 
 async def test_failures_are_told_once_a_minute_and_good_news_not_at_all(caplog: pytest.LogCaptureFixture) -> None:
@@ -131,3 +131,15 @@ async def test_a_worker_tells_how_its_deletes_ended() -> None:
         assert actor.worker.deletions.success_rate == 1.0
         await actor.worker.stop()
         assert "deletions" not in actor.counts
+
+
+async def test_what_was_gone_already_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    told = Told()
+    deletions = Deletions(told)
+    deletions.note([_settled("a", Outcome.DELETED), _settled("b", Outcome.ALREADY_GONE)], AT)
+    stats = deletions.stats
+    assert (stats.failed, stats.already_gone, stats.success_rate, stats.first_failures) == (0, 1, 1.0, ())
+    assert str(stats) == "1 of 1 deleted (100.0 %), 1 already_gone"
+    with caplog.at_level(logging.INFO):
+        deletions.tell()
+    assert (told.events, caplog.records) == ([], [])

@@ -1,6 +1,7 @@
 """Doing a message once: in one process, in virtual time."""
 
 import asyncio
+import logging
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
@@ -310,3 +311,21 @@ def test_the_sync_face_says_the_same() -> None:
     dedup.mark_processed("msg-3")
     assert dedup.check_duplicate("msg-3")[0]
     dedup.log_stats()
+
+
+async def test_log_lines_carry_correlation_and_payload_hash(caplog: pytest.LogCaptureFixture) -> None:
+    dedup = MessageDeduplicator("x")
+    with caplog.at_level(logging.DEBUG, "tenure.standalone"):
+        async with dedup.once("order-17", "c-1", "abc"):
+            pass
+        async with dedup.once("order-17", "c-2", "abc"):
+            pass
+        await dedup.mark_processed("order-18", "c-3", "def")
+        await dedup.check_duplicate("order-18", "c-4")
+    names = ("event_type", "message_id", "correlation_id", "payload_hash")
+    assert [tuple(vars(record)[name] for name in names) for record in caplog.records] == [
+        ("message_processed", "order-17", "c-1", "abc"),
+        ("duplicate_detected", "order-17", "c-2", "abc"),
+        ("message_processed", "order-18", "c-3", "def"),
+        ("duplicate_detected", "order-18", "c-4", "def"),
+    ]

@@ -1,6 +1,7 @@
 """Deleting: what is tried again, what is not, and what is counted."""
 
 import asyncio
+import logging
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock
@@ -257,7 +258,7 @@ async def test_failures_are_bounded_and_the_first_ones_are_kept() -> None:
     tracker = MessageDeletionTracker("x", kept_failures=3)
     for number in range(10):
         message = SimpleNamespace(id=f"m-{number}", pop_receipt="r")
-        await tracker.delete_and_track(_client(storage_error("MessageNotFound", 404)), message)
+        await tracker.delete_and_track(_client(storage_error("PopReceiptMismatch", 400)), message)
     assert list(tracker.deletion_failures) == ["m-0", "m-1", "m-2"]
     assert tracker.failed_deletions == 10
 
@@ -270,3 +271,31 @@ async def test_a_tracker_looks_only_if_asked_to() -> None:
     await tracker.delete_and_track(client, MESSAGE, verify=True)
     client.peek_messages.assert_called_once()
     assert tracker.unverified_deletions == 1
+
+
+async def test_what_was_gone_already_is_no_failed_delete_and_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    tracker = MessageDeletionTracker("x")
+    with caplog.at_level(logging.DEBUG, "tenure.standalone"):
+        assert not await tracker.delete_and_track(_client(storage_error("MessageNotFound", 404)), MESSAGE)
+        assert await tracker.delete_and_track(_client(None), MESSAGE)
+    gone, deleted = [vars(record) for record in caplog.records]
+    assert (gone["levelname"], gone["outcome"], gone["success"]) == ("INFO", "already_gone", None)
+    assert (deleted["outcome"], deleted["success"]) == ("deleted", True)
+    stats = tracker.get_stats()
+    assert (stats["failed"], stats["already_gone"], stats["successful"], stats["total_deletions"]) == (0, 1, 1, 2)
+    assert (stats["success_rate_percent"], stats["first_failures"]) == (100.0, [])
+
+
+async def test_a_tracker_counts_deletes_that_were_made_elsewhere() -> None:
+    tracker = MessageDeletionTracker("x")
+    tracker.count(await delete_message(AsyncMock(), MESSAGE))
+    assert tracker.successful_deletions == 1
+
+
+async def test_log_lines_carry_the_callers_own_names(caplog: pytest.LogCaptureFixture) -> None:
+    receipt = Receipt("m-1", "receipt-1", correlation_id="c-1", payload_hash="abc")
+    with caplog.at_level(logging.DEBUG, "tenure.standalone"):
+        await delete_message(_client(LOST_REPLY, None), receipt, retry_delay=0.0)
+        await delete_message(_client(None), MESSAGE)
+    told = [vars(record) for record in caplog.records]
+    assert [(one["correlation_id"], one["payload_hash"]) for one in told] == [("c-1", "abc")] * 2 + [(None, None)]

@@ -59,3 +59,28 @@ def test_a_plain_function_keeps_its_name_and_result() -> None:
         return 2 * number
 
     assert (double(4), double.__name__, double.__doc__) == (8, "double", "Twice.")
+
+
+async def test_a_batch_tells_its_whole_time_and_that_of_an_item(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Measurement] = []
+
+    @measure_processing("content-collector", "collect", visibility_timeout=180, items=len, report=seen.append)
+    async def collect() -> list[str]:
+        return ["a", "b"]
+
+    with caplog.at_level(logging.INFO, "tenure.standalone"):
+        async with measure_processing("content-collector", visibility_timeout=180, clock=virtual_clock) as measured:
+            await asyncio.sleep(150)
+            measured.items = 50
+    assert measured.duration_ms == pytest.approx(150_000)
+    assert measured.item_duration_ms == pytest.approx(3000)
+    assert str(measured.timeout_risk) == "HIGH", "messages that were received together share one timeout"
+    (record,) = [vars(record) for record in caplog.records]
+    assert (record["items"], record["item_duration_ms"]) == (50, pytest.approx(3000))
+    assert "for 50 items, 3.00 s each" in caplog.text
+    assert (await collect(), seen[0].items) == (["a", "b"], 2)
+    with measure_processing("x", visibility_timeout=10, items=0) as empty:
+        pass
+    assert (empty.items, empty.item_duration_ms) == (0, None)

@@ -1,6 +1,7 @@
 """Settings from the environment as existing deployments name it."""
 
 import pytest
+from azure.storage.queue import QueueClient
 
 from tenure.errors import BadSetting
 from tenure.standalone import StorageQueueConfig
@@ -49,3 +50,21 @@ def test_names_that_azure_refuses_are_refused_here_all_at_once(name: str) -> Non
         StorageQueueConfig.from_environment(
             environment={"STORAGE_QUEUE_NAME": name, "AZURE_STORAGE_ACCOUNT_NAME": "No-Account"}
         )
+
+
+@pytest.mark.parametrize(
+    "said", ["UseDevelopmentStorage=true", "UseDevelopmentStorage=true;", "usedevelopmentstorage=True"]
+)
+def test_development_storage_is_azurite(said: str) -> None:
+    config = StorageQueueConfig.from_environment(environment={"AZURE_STORAGE_CONNECTION_STRING": said})
+    assert config.storage_account_name == "devstoreaccount1"
+    assert config.account_url == "http://127.0.0.1:10001/devstoreaccount1"
+    with QueueClient.from_connection_string("UseDevelopmentStorage=true", "articles") as client:
+        assert client.url == f"{config.account_url}/articles", "as the SDK reads it"
+
+
+def test_a_connection_string_names_the_account_unless_the_account_is_set() -> None:
+    said = {"AZURE_STORAGE_CONNECTION_STRING": "AccountName=acme;AccountKey=a2V5;EndpointSuffix=core.windows.net"}
+    assert StorageQueueConfig.from_environment(environment=said).account_url == "https://acme.queue.core.windows.net"
+    both = said | {"AZURE_STORAGE_ACCOUNT_NAME": "other"}
+    assert StorageQueueConfig.from_environment(environment=both).storage_account_name == "other"

@@ -15,10 +15,12 @@ import boto3  # type: ignore[import-untyped]
 import pytest
 from tests.servers.azure import ACCOUNT
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.standalone import MessageDeduplicator, sync
 from tenure.standalone.steps import Steps, run, run_async
 from tenure.standalone.stores import BlobStore, DynamoStore, Found, MemoryStore, Store
+from tenure.testing.virtual import VirtualClock
 
 from .grounds import AWS, CREDENTIAL, port_of
 
@@ -110,6 +112,38 @@ def test_a_write_whose_condition_does_not_hold_changes_nothing(store: Store) -> 
 @pytest.mark.real_time
 async def test_the_same_by_async_clients(awaited_store: Store) -> None:
     await run_async(_writes(awaited_store))
+
+
+def _prunes(store: Store, now: float) -> Steps[None]:
+    """What is old enough goes; what is not, and what is another service's, stays."""
+    for key in ("x/1", "x/2", "y/1"):
+        assert (yield from store.add(key, b"one", 60)) is not None
+    assert (yield from store.prune("x/", now - 3600)) == 0
+    assert (yield from store.read("x/1")) is not None
+    if isinstance(store, BlobStore):
+        assert (yield from store.prune("x/", now + 3600)) == 2
+        assert (yield from store.read("x/1")) is None
+    assert (yield from store.read("y/1")) is not None
+
+
+def test_old_records_are_pruned(store: Store) -> None:
+    run(_prunes(store, SYSTEM_CLOCK.wall()))
+
+
+@pytest.mark.real_time
+async def test_old_records_are_pruned_by_async_clients(awaited_store: Store) -> None:
+    await run_async(_prunes(awaited_store, SYSTEM_CLOCK.wall()))
+
+
+def test_a_deduplicator_keeps_seven_days() -> None:
+    clock = VirtualClock()
+    store = MemoryStore(clock=clock)
+    dedup = sync.MessageDeduplicator("x", store=store, clock=clock)
+    dedup.mark_processed("order-17")
+    clock.now += 7 * 86_400 - 1
+    assert (dedup.prune(), len(store)) == (0, 1)
+    clock.now += 2
+    assert (dedup.prune(), len(store)) == (1, 0)
 
 
 def test_of_many_threads_one_is_first(store: Store) -> None:

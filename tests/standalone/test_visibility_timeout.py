@@ -1,5 +1,6 @@
 """How long to hide a message: the documented numbers, and the bounds."""
 
+import functools
 import logging
 import math
 
@@ -126,3 +127,18 @@ def test_sizes_are_estimated_between_the_rows() -> None:
         assert row.lease_seconds > row.seconds
     with pytest.raises(BadArgument):
         estimate_processing_seconds(-1)
+
+
+def test_on_sqs_no_timeout_is_longer_than_the_service_allows(caplog: pytest.LogCaptureFixture) -> None:
+    ten_hours = 36_000_000.0
+    assert calculate_visibility_timeout("x", custom_duration_ms=ten_hours) == 63_000
+    assert not caplog.records
+    assert calculate_visibility_timeout("x", custom_duration_ms=ten_hours, queue_url="q") == 43_200
+    assert "needs a visibility timeout of 63000 s, and the service allows 43200 s" in caplog.text
+    found = get_recommended_timeout("x", [ten_hours], queue_url="q")
+    assert found["recommended_timeout_seconds"] == 43_200
+    assert "renew it by a heartbeat" in found["reasoning"]
+    high = functools.partial(calculate_visibility_timeout, ceiling_seconds=100_000.0, queue_url="q")
+    assert high("x", custom_duration_ms=ten_hours) == 43_200
+    assert not validate_visibility_timeout(40_000, 39_000_000, queue_url="q")
+    assert "the service allows no more than 43200 s" in caplog.text

@@ -4,7 +4,7 @@
 
 Clients are yours and are handed in, so no SDK is imported here: boto3 or aiobotocore, the sync or the async
 `azure-storage-queue`. What talks to a client is awaited; `tenure.standalone.sync` has the same names without `await`.
-`VisibilityHeartbeat` is the same for both: `with`, or `async with`.
+`VisibilityHeartbeat` is the same for both: `with`, or `async with`, where `delete`, `release` and `stop` are awaited.
 
 Every decision (what an error means, when to try again, when to beat) is pure and stands in `tenure.answer`,
 `tenure.retry` and `tenure.timing`.
@@ -15,9 +15,11 @@ from tenure.standalone.message_deduplication import DeduplicationRecord, Message
 from tenure.standalone.queue_message_handling import (
     Deletion,
     MessageDeletionTracker,
+    Release,
     delete_message,
     delete_message_with_retry,
     delete_queue_message_safe,
+    release_message,
     verify_message_deletion,
 )
 from tenure.standalone.receipt import Receipt
@@ -39,6 +41,7 @@ __all__ = [
     "MessageDeduplicator",
     "MessageDeletionTracker",
     "Receipt",
+    "Release",
     "StorageQueueConfig",
     "Turn",
     "TurnState",
@@ -50,6 +53,7 @@ __all__ = [
     "estimate_processing_seconds",
     "get_recommended_timeout",
     "measure_processing",
+    "release_message",
     "validate_visibility_timeout",
     "verify_message_deletion",
 ]

@@ -6,6 +6,7 @@ more: the message may be somebody else's by now, and a beat would hide it from t
 """
 
 import logging
+import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -15,10 +16,14 @@ import msgspec
 from tenure.answer import Answer, AnswerKind, read_answer
 from tenure.clock import Clock, asleep_seconds
 from tenure.errors import BadArgument, LeaseLost
+from tenure.standalone.deleting import Deletion, delete_steps
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
+from tenure.standalone.releasing import Release, release_steps
+from tenure.standalone.replaced import note_kept, note_replaced
 from tenure.standalone.steps import Pause, Steps
-from tenure.timing.beat import BeatPlan
+from tenure.standalone.trying import Trying
+from tenure.timing.beat import MARGIN_SECONDS, BeatPlan
 
 logger = logging.getLogger("tenure.standalone")
 
@@ -45,6 +50,8 @@ class Beating:
         max_hold_seconds: float | None,
         received_at: float | None,
         job_id: str | None,
+        correlation_id: str | None,
+        payload_hash: str | None,
     ) -> None:
         """Nothing is sent yet."""
         given = Receipt.of(message)
@@ -61,10 +68,18 @@ class Beating:
         if not self._began <= now:
             msg = f"received_at={received_at!r} is not past: pass a moment of time.monotonic(); no beat was sent"
             raise BadArgument(msg)
-        limits = (queue.hold_limit_seconds, max_hold_seconds, self._seconds_to_expiry(message))
-        self._plan = BeatPlan.of(extension, heartbeat_interval, min(limit for limit in limits if limit is not None))
+        expiry = self._seconds_to_expiry(message)
+        #: From the receive on, a message is not hidden for longer, whatever is asked for.
+        self._service_limit = queue.hold_limit_seconds if expiry is None else min(queue.hold_limit_seconds, expiry)
+        limit = self._service_limit if max_hold_seconds is None else min(self._service_limit, max_hold_seconds)
+        self._plan = BeatPlan.of(extension, heartbeat_interval, limit)
         # Not told until when it lasts: the first beat comes at once, and from then on we know.
-        self.receipt = msgspec.structs.replace(given, deadline=self._began + (visibility_timeout or 0.0))
+        self.receipt = msgspec.structs.replace(
+            given,
+            deadline=self._began + (visibility_timeout or 0.0),
+            correlation_id=correlation_id or given.correlation_id,
+            payload_hash=payload_hash or given.payload_hash,
+        )
         self._job = {"job_id": job_id or given.message_id, "message_id": given.message_id}
         self._due = self._plan.next_due(self._began, self._deadline)
         self.extension_count = 0
@@ -73,6 +88,9 @@ class Beating:
         self.lost_because: str | None = None
         self.is_at_limit = False
         self.on_lost: Callable[[], object] | None = None
+        self.on_failure: Callable[[Exception], object] | None = None
+        self._settled: Deletion | Release | None = None
+        self._told_end = False
 
     @property
     def _deadline(self) -> float:
@@ -109,12 +127,17 @@ class Beating:
         return not self._queue.receipts_fence and known and now >= self._deadline
 
     def _beat(self, now: float, seconds: int) -> Steps[None]:
+        note_replaced(self._queue.identity, self.receipt)
         try:
             newest = yield from self._queue.extend(self.receipt, seconds)
         except BadArgument as error:
+            note_kept(self._queue.identity, self.receipt)
             self.last_error = str(error)
+            self._call_back("on_failure", self.on_failure, error)
             self._lose(f"it cannot be renewed: {error}")
         except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and tried again
+            note_kept(self._queue.identity, self.receipt)
+            self._call_back("on_failure", self.on_failure, error)
             self._miss(read_answer(error))
         else:
             self.receipt = msgspec.structs.replace(self.receipt, receipt=newest, deadline=now + seconds)
@@ -139,11 +162,14 @@ class Beating:
     def _lose(self, why: str) -> None:
         self.lost_because = why
         self._log(logging.ERROR, "heartbeat_lost", "the lease on %s is lost: %s", why, error_message=why)
-        if self.on_lost is not None:
+        self._call_back("on_lost", self.on_lost)
+
+    def _call_back(self, name: str, callback: Callable[..., object] | None, *arguments: object) -> None:
+        if callback is not None:
             try:
-                self.on_lost()
-            except Exception:  # the caller's own code may raise anything; that the lease is lost matters more
-                logger.exception("on_lost of the heartbeat for %s failed", self._job["job_id"] or "the message")
+                callback(*arguments)
+            except Exception:  # the caller's own code may raise anything; the lease matters more
+                logger.exception("%s of the heartbeat for %s failed", name, self._job["job_id"] or "the message")
 
     def _end_at_limit(self, why: str) -> None:
         self.is_at_limit = True
@@ -159,6 +185,45 @@ class Beating:
             )
             raise LeaseLost(msg)
 
+    # -- the end of the message; the heartbeat has ended before ------------------------------------
+
+    def delete_steps(self, max_retries: int, retry_delay: float) -> Steps[Deletion]:
+        """Delete the message by its newest receipt. Raises `LeaseLost`, and sends nothing, if the lease is lost."""
+        if isinstance(self._settled, Deletion):
+            return self._settled
+        self._refuse_settled("deleted")
+        self.check()
+        trying = Trying(max_retries, retry_delay, self._clock)
+        deletion = yield from delete_steps(self._queue, self._counted(), trying)
+        self._settled = None if deletion.failed else deletion
+        return deletion
+
+    def release_steps(self, after: float, max_retries: int, retry_delay: float) -> Steps[Release]:
+        """Give the message back. Raises `LeaseLost`, and sends nothing, if the lease is lost."""
+        self._refuse_settled("released")
+        self.check()
+        now = self._clock.monotonic()
+        trying = Trying(max_retries, retry_delay, self._clock)
+        # A pause that the service would refuse is cut; one that is no number is refused by the steps.
+        most = self._queue.hide_limit_seconds
+        left = math.floor(max(0.0, min(most, self._began + self._service_limit - MARGIN_SECONDS - now)))
+        given: object = after
+        pause = left if isinstance(given, int | float) and left < given <= most else after
+        release = yield from release_steps(self._queue, self._counted(), pause, trying, now)
+        self._settled = release if release.ok else None
+        return release
+
+    def _counted(self) -> Receipt:
+        """The newest receipt. Without a beat and without a timeout, nobody knows how long it lasts."""
+        is_known = self._deadline > self._began
+        return self.receipt if is_known else msgspec.structs.replace(self.receipt, deadline=None)
+
+    def _refuse_settled(self, what: str) -> None:
+        if self._settled is not None:
+            was = "deleted" if isinstance(self._settled, Deletion) else "released"
+            msg = f"{self._job['job_id'] or 'the message'} was {was} already and cannot be {what}; nothing was sent"
+            raise BadArgument(msg)
+
     def stats(self, *, is_running: bool) -> dict[str, Any]:
         """For a log or a dashboard."""
         return {
@@ -170,8 +235,19 @@ class Beating:
         }
 
     def tell_end(self) -> None:
-        """Log how it was."""
+        """Log how it was, once."""
+        if self._told_end:
+            return
+        self._told_end = True
         self._log(logging.INFO, "heartbeat_stats", "the heartbeat of %s has ended", **self.stats(is_running=False))
+
+    def tell_unfinished(self, seconds: float) -> None:
+        """Log that a beat is still under way at the end of `stop(timeout)`."""
+        self._log(
+            logging.WARNING, "heartbeat_stop_timeout",
+            "a beat for %s is still under way after %g s and may yet replace the receipt; "
+            "heartbeat.delete() and heartbeat.release() wait for it", seconds,
+        )  # fmt: skip
 
     def _tell_begin(self) -> None:
         plan = self._plan
@@ -186,7 +262,8 @@ class Beating:
 
     def _log(self, level: int, event: str, sentence: str, *words: object, **more: object) -> None:
         counts = {"extension_count": self.extension_count, "total_extended_seconds": self.total_extended_seconds}
-        extra = {"event_type": event, **self._job, **counts, "extension_seconds": self._plan.extension_seconds, **more}
+        names = {**self._job, **self.receipt.log_fields}
+        extra = {"event_type": event, **names, **counts, "extension_seconds": self._plan.extension_seconds, **more}
         logger.log(level, sentence, self._job["job_id"] or "the message", *words, extra=extra)
 
 

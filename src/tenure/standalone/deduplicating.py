@@ -91,7 +91,8 @@ class Deduplicating:
                 return False, None
             where = "in the store"
             self._seen.add(record)
-        return True, self._detect(message_id, f"duplicate: done {self._age(record)} ago, known {where}", correlation_id)
+        reason = f"duplicate: done {self._age(record)} ago, known {where}"
+        return True, self._detect(message_id, reason, correlation_id, record.payload_hash)
 
     def _look(self, message_id: str) -> Steps[DeduplicationRecord | None]:
         return _record((yield from self._store.read(self._key(message_id))))
@@ -102,6 +103,7 @@ class Deduplicating:
         what = f"{message_id} was done, and that was not written down"
         yield from self._ask(self._mark(record), None, what)
         self._seen.add(record)
+        self._tell_processed(record)
 
     def _mark(self, record: DeduplicationRecord) -> Steps[None]:
         key, body = self._key(record.message_id), msgspec.json.encode(record)
@@ -135,7 +137,7 @@ class Deduplicating:
             self._refuse_other_payload(turn.record, message_id, payload_hash)
             if turn.is_done:
                 self._seen.add(turn.record)
-            self._detect(message_id, f"duplicate: {turn.state}", correlation_id)
+            self._detect(message_id, f"duplicate: {turn.state}", correlation_id, payload_hash)
         return turn
 
     def _take(self, mine: DeduplicationRecord) -> Steps[Turn]:
@@ -174,6 +176,7 @@ class Deduplicating:
         if turn._tag is not None:  # noqa: SLF001
             yield from self._replace(turn, done, "it was done, and that was not written down")
         self._seen.add(done)
+        self._tell_processed(done)
 
     def _replace(self, turn: Turn, record: DeduplicationRecord, what: str) -> Steps[None]:
         key, body, seen = self._key(record.message_id), msgspec.json.encode(record), str(turn._tag)  # noqa: SLF001
@@ -203,6 +206,14 @@ class Deduplicating:
         except Exception as error:  # noqa: BLE001 - the handler's own error is on its way, and matters more
             self.store_failures += 1
             logger.warning("the turn for %s could not be given up: %s; it lapses", turn.record.message_id, error)
+
+    def prune_steps(self) -> Steps[int]:
+        """Remove the records of this service that are older than `keep_seconds`, and than a turn; how many."""
+        before = self._clock.wall() - max(self._keep, self._claim)
+        removed = yield from self._ask(self._store.prune(f"{self.container_name}/", before), 0, "nothing was removed")
+        extra = {"event_type": "message_log_pruned", "container": self.container_name, "removed": removed}
+        logger.info("removed %d old records of %s", removed, self.container_name, extra=extra)
+        return removed
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -241,7 +252,17 @@ class Deduplicating:
             logger.warning("the store of %s cannot be asked: %s; going on without it", self.container_name, why)
             return otherwise
 
-    def _detect(self, message_id: str, reason: str, correlation_id: str | None) -> str:
+    def _tell_processed(self, record: DeduplicationRecord) -> None:
+        extra = {
+            "event_type": "message_processed",
+            "message_id": record.message_id,
+            "correlation_id": record.correlation_id or None,
+            "payload_hash": record.payload_hash,
+            "container": self.container_name,
+        }
+        logger.debug("%s is processed", record.message_id, extra=extra)
+
+    def _detect(self, message_id: str, reason: str, correlation_id: str | None, payload_hash: str | None) -> str:
         reason = f"{reason} (correlation: {correlation_id})" if correlation_id else reason
         with self._lock:
             self.duplicates_detected += 1
@@ -249,6 +270,7 @@ class Deduplicating:
             "event_type": "duplicate_detected",
             "message_id": message_id,
             "correlation_id": correlation_id,
+            "payload_hash": payload_hash,
             "container": self.container_name,
         }
         logger.warning("%s is a %s", message_id, reason, extra=extra)

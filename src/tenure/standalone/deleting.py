@@ -4,36 +4,31 @@ The faces are `queue_message_handling.py` and `sync.py`.
 """
 
 import logging
-import math
-import random
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from tenure.answer import Answer, AnswerKind, outcome_of_delete, read_answer
-from tenure.clock import SYSTEM_CLOCK, Clock
+from tenure.answer import Answer, AnswerKind, outcome_of_delete
+from tenure.clock import SYSTEM_CLOCK
 from tenure.deletion import DeletionFailure, DeletionStats, DeletionTally
 from tenure.errors import BadArgument
-from tenure.retry import RetryPolicy
 from tenure.settlement import Outcome
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
-from tenure.standalone.steps import Pause, Steps
+from tenure.standalone.steps import Steps
+from tenure.standalone.trying import DEFAULT_DELAY_SECONDS, Trying, log_about
 
 logger = logging.getLogger("tenure.standalone")
 
-DEFAULT_TRIES = 3
-DEFAULT_DELAY_SECONDS = 0.5
-_LONGEST_DELAY_SECONDS = 20.0
 #: So many failures are kept: the first ones, because they tell how it began.
 KEPT_FAILURES = 100
 _SHOWN_FAILURES = 5
 
 _WHY = {
     Outcome.ALREADY_GONE: "it is not there under our receipt: it was deleted before, or somebody else holds it by now",
-    Outcome.TAKEN_OVER: "its lease is over and the message is not ours any more; nothing was changed",
+    Outcome.TAKEN_OVER: "the receipt is not the latest one: the lease was over and somebody else received the message, "
+    "or a heartbeat renewed it (then delete by that heartbeat); nothing was changed",
     Outcome.UNKNOWN: "it may come back; whoever receives it again must know that it was done",
 }
 
@@ -53,60 +48,23 @@ class Deletion(msgspec.Struct, frozen=True):
         """Whether the message was deleted, by us."""
         return self.outcome is Outcome.DELETED
 
+    @property
+    def failed(self) -> bool:
+        """Whether the message may come back although it is done. One that is gone already will not, through us."""
+        return self.outcome not in (Outcome.DELETED, Outcome.ALREADY_GONE)
 
-def delete_steps(
-    queue: Queue,
-    message: Any,
-    max_retries: int,
-    retry_delay: float,
-    *,
-    clock: Clock = SYSTEM_CLOCK,
-    draw: Callable[[], float] = random.random,
-) -> Steps[Deletion]:
+
+def delete_steps(queue: Queue, message: Any, trying: Trying) -> Steps[Deletion]:
     """Delete, and try again what can pass."""
-    if not 0.0 <= retry_delay < math.inf:
-        msg = f"retry_delay={retry_delay!r} is not allowed; it takes seconds, 0 or more; nothing was deleted"
-        raise BadArgument(msg)
     receipt = Receipt.of(message)
     queue.check(receipt)
-    policy = RetryPolicy(max(1, max_retries), retry_delay, _LONGEST_DELAY_SECONDS)
-    began = clock.monotonic()
-    lost_reply = False
-    attempt = 0
-    answer: Answer | None
-    while True:
-        attempt += 1
-        held = _held(queue, receipt, clock.monotonic())
-        try:
-            yield from queue.delete(receipt)
-        except BadArgument:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and counted
-            answer = read_answer(error)
-        else:
-            answer = None
-        if answer is None or not answer.is_worth_another_try or policy.is_exhausted(attempt):
-            break
-        lost_reply = lost_reply or answer.outcome_unknown
-        pause = policy.delay_seconds(attempt, draw)
-        _log(
-            logging.WARNING, receipt, "message_deletion_failed",
-            "deletion of %s failed at attempt %d: %s; again in %.1f s", attempt, answer.text, pause,
-            attempt=attempt, error=answer.text,
-        )  # fmt: skip
-        yield Pause(pause)
-    outcome = outcome_of_delete(answer, after_lost_reply=lost_reply, held=held)
+    tried = yield from trying.steps(queue, receipt, lambda: queue.delete(receipt), "deletion")
+    outcome = outcome_of_delete(tried.answer, after_lost_reply=tried.lost_reply, held=tried.held)
     deletion = Deletion(
-        receipt.message_id, outcome, attempt, clock.monotonic() - began, _sentence(outcome, answer)
+        receipt.message_id, outcome, tried.attempts, tried.seconds, _sentence(outcome, tried.answer)
     )  # fmt: skip
     _tell(receipt, deletion)
     return deletion
-
-
-def _held(queue: Queue, receipt: Receipt, now: float) -> bool | None:
-    """Whether the lease lasts. Where receipts fence, a service that accepts one says so itself."""
-    lasts = receipt.lasts(now)
-    return None if queue.receipts_fence and lasts is False else lasts
 
 
 def _sentence(outcome: Outcome, answer: Answer | None) -> str | None:
@@ -122,22 +80,20 @@ def _sentence(outcome: Outcome, answer: Answer | None) -> str | None:
 def _tell(receipt: Receipt, deletion: Deletion) -> None:
     """One record for each delete, with the fields by which queries count them."""
     told: dict[str, Any] = {
-        "success": deletion.ok,
+        #: Neither, if it was gone already.
+        "success": None if deletion.outcome is Outcome.ALREADY_GONE else deletion.ok,
         "outcome": str(deletion.outcome),
         "retry_attempts": deletion.attempts,
         "duration_ms": 1000.0 * deletion.seconds,
         "final_error": deletion.error,
     }
     if deletion.ok:
-        _log(logging.DEBUG, receipt, "message_deletion", "deleted %s at attempt %d", deletion.attempts, **told)
+        log_about(logging.DEBUG, receipt, "message_deletion", "deleted %s at attempt %d", deletion.attempts, **told)
+    elif not deletion.failed:
+        log_about(logging.INFO, receipt, "message_deletion", "%s is not in the queue: %s", deletion.error, **told)
     else:
         sentence = "%s was not deleted in %d " + ("attempt" if deletion.attempts == 1 else "attempts") + ": %s"
-        _log(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
-
-
-def _log(level: int, receipt: Receipt, event: str, sentence: str, *words: object, **more: object) -> None:
-    name = receipt.message_id or "the message"
-    logger.log(level, sentence, name, *words, extra={"event_type": event, "message_id": receipt.message_id, **more})
+        log_about(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
 
 
 def verify_steps(queue: Queue, message_id: str, container_name: str) -> Steps[bool | None]:
@@ -168,8 +124,9 @@ class DeletionCounts:
 
     def track_steps(self, queue: Queue, message: Any, max_retries: int, *, verify: bool) -> Steps[bool]:
         """Delete, count, and look if asked to."""
-        deletion = yield from delete_steps(queue, message, max_retries, DEFAULT_DELAY_SECONDS)
-        self._count(deletion)
+        trying = Trying(max_retries, DEFAULT_DELAY_SECONDS, SYSTEM_CLOCK)
+        deletion = yield from delete_steps(queue, message, trying)
+        self.count(deletion)
         if verify and deletion.ok:
             is_gone = yield from verify_steps(queue, deletion.message_id, self.container_name)
             if not is_gone:
@@ -177,7 +134,8 @@ class DeletionCounts:
                     self.unverified_deletions += 1
         return deletion.ok
 
-    def _count(self, deletion: Deletion) -> None:
+    def count(self, deletion: Deletion) -> None:
+        """Count a delete that was made elsewhere, such as by `heartbeat.delete()`."""
         with self._lock:
             if deletion.ok:
                 self._tally.count_deleted(1, deletion.attempts)
@@ -227,6 +185,7 @@ class DeletionCounts:
             "total_deletions": stats.total,
             "successful": stats.deleted,
             "failed": stats.failed,
+            "already_gone": stats.already_gone,
             "unverified": self.unverified_deletions,
             "resolved": stats.resolved,
             "success_rate_percent": None if rate is None else 100.0 * rate,

@@ -31,10 +31,20 @@ class Measurement:
         self.duration_ms: float | None = None
         #: Whether it ended without an exception. None: it has not ended.
         self.succeeded: bool | None = None
+        #: Of a batch: how many items it had; set it within the block. None: it was no batch.
+        self.items: int | None = None
+
+    @property
+    def item_duration_ms(self) -> float | None:
+        """Of a batch: milliseconds for each item. None: it has not ended, was no batch, or had no items."""
+        return self.duration_ms / self.items if self.duration_ms is not None and self.items else None
 
     @property
     def timeout_risk(self) -> TimeoutRisk | None:
-        """HIGH from 80 % of the visibility timeout on. None: it has not ended."""
+        """HIGH from 80 % of the visibility timeout on. None: it has not ended.
+
+        Of a batch its whole time counts: messages that were received together are hidden for the same time.
+        """
         return None if self.duration_ms is None else risk_of(self.visibility_timeout, self.duration_ms / 1000.0)
 
 
@@ -42,7 +52,8 @@ class measure_processing:  # noqa: N801 - it is used as a function
     """Measure what is in the block, or the function below.
 
     Without `visibility_timeout`, the one that `calculate_visibility_timeout` gives for the container. `report` is
-    called with each finished `Measurement`.
+    called with each finished `Measurement`. `items` is for batches: how many items there are, or, for a function, what
+    counts them in its result, such as `len`. In a block it may be set later: `measured.items = …`.
     """
 
     def __init__(
@@ -51,6 +62,7 @@ class measure_processing:  # noqa: N801 - it is used as a function
         operation_type: str = "process",
         *,
         visibility_timeout: float | None = None,
+        items: int | Callable[[Any], int] | None = None,
         report: Callable[[Measurement], object] | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -58,6 +70,7 @@ class measure_processing:  # noqa: N801 - it is used as a function
         if visibility_timeout is None:
             visibility_timeout = calculate_visibility_timeout(container_name)
         self._words = (container_name, operation_type, visibility_timeout)
+        self._items = items
         self._report = report
         self._clock = clock
         self._running: Measurement | None = None
@@ -69,26 +82,36 @@ class measure_processing:  # noqa: N801 - it is used as a function
 
             @functools.wraps(function)
             async def awaited(*arguments: Any, **words: Any) -> Any:
-                with self._another():
-                    return await function(*arguments, **words)
+                with self._another() as measured:
+                    return self._counted(measured, await function(*arguments, **words))
 
             return cast("F", awaited)
 
         @functools.wraps(function)
         def called(*arguments: Any, **words: Any) -> Any:
-            with self._another():
-                return function(*arguments, **words)
+            with self._another() as measured:
+                return self._counted(measured, function(*arguments, **words))
 
         return cast("F", called)
 
     def _another(self) -> Self:
         """One for each call: calls may overlap."""
         container, operation, timeout = self._words
-        return type(self)(container, operation, visibility_timeout=timeout, report=self._report, clock=self._clock)
+        return type(self)(
+            container, operation,
+            visibility_timeout=timeout, items=self._items, report=self._report, clock=self._clock,
+        )  # fmt: skip
+
+    def _counted(self, measured: Measurement, result: Any) -> Any:
+        if callable(self._items):
+            measured.items = self._items(result)
+        return result
 
     def __enter__(self) -> Measurement:
         """Begin."""
         self._running = Measurement(*self._words)
+        if not callable(self._items):
+            self._running.items = self._items
         self._began = self._clock.monotonic()
         return self._running
 
@@ -101,8 +124,8 @@ class measure_processing:  # noqa: N801 - it is used as a function
         risk = measured.timeout_risk
         logger.log(
             logging.WARNING if risk is TimeoutRisk.HIGH else logging.INFO,
-            "%s of %s took %.1f s of a visibility timeout of %g s", measured.operation_type, measured.container_name,
-            measured.duration_ms / 1000.0, measured.visibility_timeout,
+            "%s of %s took %.1f s of a visibility timeout of %g s%s", measured.operation_type, measured.container_name,
+            measured.duration_ms / 1000.0, measured.visibility_timeout, _of_items(measured),
             extra={
                 "container": measured.container_name,
                 "operation": measured.operation_type,
@@ -110,6 +133,8 @@ class measure_processing:  # noqa: N801 - it is used as a function
                 "visibility_timeout": measured.visibility_timeout,
                 "timeout_risk": str(risk),
                 "succeeded": measured.succeeded,
+                "items": measured.items,
+                "item_duration_ms": measured.item_duration_ms,
             },
         )  # fmt: skip
         if self._report is not None:
@@ -122,3 +147,9 @@ class measure_processing:  # noqa: N801 - it is used as a function
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         """End, log and report."""
         self.__exit__(kind, *rest)
+
+
+def _of_items(measured: Measurement) -> str:
+    if measured.item_duration_ms is None:
+        return ""
+    return f" for {measured.items} items, {measured.item_duration_ms / 1000.0:.2f} s each"

@@ -54,3 +54,7 @@ class MessageDeduplicator(Deduplicating):
     async def renew(self, turn: Turn) -> None:
         """The turn lasts `claim_seconds` from now; raises `LeaseLost`."""
         await run_async(self.renew_steps(turn))
+
+    async def prune(self) -> int:
+        """Remove what is older than `keep_seconds`; how many. To be called once a day where no rule does it."""
+        return await run_async(self.prune_steps())

@@ -21,6 +21,13 @@ class Queue(Protocol):
     hold_limit_seconds: float
     #: A receipt of a lease that is over can do no harm.
     receipts_fence: bool
+    #: Longest time for which one request may hide a message.
+    hide_limit_seconds: float
+
+    @property
+    def identity(self) -> str | None:
+        """The name of the queue, where renewing a message replaces its receipt. None: it does not, or there is none."""
+        ...
 
     @property
     def is_async(self) -> bool:
@@ -49,6 +56,8 @@ class SqsQueue:
 
     hold_limit_seconds = 43_200.0
     receipts_fence = False
+    hide_limit_seconds = 43_200.0
+    identity = None
 
     def __init__(self, client: Any, queue_url: str) -> None:
         """A client of the service `sqs`, and the queue's URL."""
@@ -87,10 +96,17 @@ class StorageQueue:
 
     hold_limit_seconds = math.inf
     receipts_fence = True
+    hide_limit_seconds = 7 * 86_400.0
 
     def __init__(self, client: Any) -> None:
         """A `QueueClient`."""
         self._client = client
+
+    @property
+    def identity(self) -> str | None:
+        """The URL of the queue."""
+        url = getattr(self._client, "url", None)
+        return url if isinstance(url, str) else None
 
     @property
     def is_async(self) -> bool:

@@ -10,9 +10,8 @@ These are the async faces, for an async client, or a sync one, which is then cal
 
 from typing import Any
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.standalone.deleting import (
-    DEFAULT_DELAY_SECONDS,
-    DEFAULT_TRIES,
     Deletion,
     DeletionCounts,
     delete_steps,
@@ -20,14 +19,18 @@ from tenure.standalone.deleting import (
 )
 from tenure.standalone.queue import queue_of
 from tenure.standalone.receipt import Receipt
+from tenure.standalone.releasing import Release, release_steps
 from tenure.standalone.steps import run_async
+from tenure.standalone.trying import DEFAULT_DELAY_SECONDS, DEFAULT_TRIES, Trying
 
 __all__ = [
     "Deletion",
     "MessageDeletionTracker",
+    "Release",
     "delete_message",
     "delete_message_with_retry",
     "delete_queue_message_safe",
+    "release_message",
     "verify_message_deletion",
 ]
 
@@ -44,7 +47,8 @@ async def delete_message(
 
     `message` is one as it was received, or the receipt that a heartbeat handed over. `queue_url` is for clients of SQS.
     """
-    return await run_async(delete_steps(queue_of(queue_client, queue_url), message, max_retries, retry_delay))
+    trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
+    return await run_async(delete_steps(queue_of(queue_client, queue_url), message, trying))
 
 
 async def delete_message_with_retry(
@@ -72,6 +76,25 @@ async def delete_queue_message_safe(
     return await delete_message_with_retry(
         queue_client, Receipt(message_id, pop_receipt), max_retries, queue_url=queue_url
     )  # fmt: skip
+
+
+async def release_message(
+    queue_client: Any,
+    message: Any,
+    after: float = 0.0,
+    max_retries: int = DEFAULT_TRIES,
+    retry_delay: float = DEFAULT_DELAY_SECONDS,
+    *,
+    queue_url: str | None = None,
+) -> Release:
+    """Give a message back to its queue, to be received `after` seconds from now, and tell how that ended.
+
+    For work that failed: without it the message comes back when its visibility timeout ends. Raises nothing that the
+    client raises.
+    """
+    queue = queue_of(queue_client, queue_url)
+    trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
+    return await run_async(release_steps(queue, message, after, trying, SYSTEM_CLOCK.monotonic()))
 
 
 async def verify_message_deletion(

@@ -23,6 +23,9 @@ class Receipt(msgspec.Struct, frozen=True):
     receipt: str
     #: When the lease ends, on this host's monotonic clock. None: nobody counted.
     deadline: float | None = None
+    #: Given by the caller, for the log lines about this message.
+    correlation_id: str | None = None
+    payload_hash: str | None = None
 
     @classmethod
     def of(cls, message: Any) -> "Receipt":
@@ -39,6 +42,11 @@ class Receipt(msgspec.Struct, frozen=True):
                 return cls(str(found[0] or ""), str(found[1]))
         msg = f"{_kind(message)} has no receipt: pass a message as it was received; nothing was done with it"
         raise BadArgument(msg)
+
+    @property
+    def log_fields(self) -> dict[str, str | None]:
+        """The caller's own names for the message, as fields of a log record."""
+        return {"correlation_id": self.correlation_id, "payload_hash": self.payload_hash}
 
     def lasts(self, now: float) -> bool | None:
         """Whether the lease is not over at `now`. None: nobody counted."""

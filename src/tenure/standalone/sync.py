@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.standalone.deduplicating import Deduplicating
 from tenure.standalone.deleting import (
-    DEFAULT_DELAY_SECONDS,
-    DEFAULT_TRIES,
     Deletion,
     DeletionCounts,
     delete_steps,
@@ -21,8 +20,10 @@ from tenure.standalone.deleting import (
 from tenure.standalone.measuring import Measurement, measure_processing
 from tenure.standalone.queue import queue_of
 from tenure.standalone.receipt import Receipt
+from tenure.standalone.releasing import Release, release_steps
 from tenure.standalone.steps import run
 from tenure.standalone.storage_queue_config import StorageQueueConfig
+from tenure.standalone.trying import DEFAULT_DELAY_SECONDS, DEFAULT_TRIES, Trying
 from tenure.standalone.turn import DeduplicationRecord, Turn, TurnState
 from tenure.standalone.visibility_heartbeat import VisibilityHeartbeat
 from tenure.standalone.visibility_timeout import (
@@ -41,6 +42,7 @@ __all__ = [
     "MessageDeduplicator",
     "MessageDeletionTracker",
     "Receipt",
+    "Release",
     "StorageQueueConfig",
     "Turn",
     "TurnState",
@@ -52,6 +54,7 @@ __all__ = [
     "estimate_processing_seconds",
     "get_recommended_timeout",
     "measure_processing",
+    "release_message",
     "validate_visibility_timeout",
     "verify_message_deletion",
 ]
@@ -66,7 +69,8 @@ def delete_message(
     queue_url: str | None = None,
 ) -> Deletion:
     """Delete a message, and tell how that ended."""
-    return run(delete_steps(queue_of(queue_client, queue_url), message, max_retries, retry_delay))
+    trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
+    return run(delete_steps(queue_of(queue_client, queue_url), message, trying))
 
 
 def delete_message_with_retry(
@@ -92,6 +96,21 @@ def delete_queue_message_safe(
 ) -> tuple[bool, str | None]:
     """As `delete_message_with_retry`, by id and receipt."""
     return delete_message_with_retry(queue_client, Receipt(message_id, pop_receipt), max_retries, queue_url=queue_url)
+
+
+def release_message(
+    queue_client: Any,
+    message: Any,
+    after: float = 0.0,
+    max_retries: int = DEFAULT_TRIES,
+    retry_delay: float = DEFAULT_DELAY_SECONDS,
+    *,
+    queue_url: str | None = None,
+) -> Release:
+    """Give a message back to its queue, to be received `after` seconds from now, and tell how that ended."""
+    queue = queue_of(queue_client, queue_url)
+    trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
+    return run(release_steps(queue, message, after, trying, SYSTEM_CLOCK.monotonic()))
 
 
 def verify_message_deletion(
@@ -142,3 +161,7 @@ class MessageDeduplicator(Deduplicating):
     def renew(self, turn: Turn) -> None:
         """The turn lasts `claim_seconds` from now; raises `LeaseLost`."""
         run(self.renew_steps(turn))
+
+    def prune(self) -> int:
+        """Remove what is older than `keep_seconds`; how many."""
+        return run(self.prune_steps())

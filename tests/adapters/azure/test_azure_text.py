@@ -4,6 +4,7 @@ import base64
 from urllib.parse import urlsplit
 
 import pytest
+from tests.servers.azure import ACCOUNT, KEY
 
 from tenure.adapters.azure.faults import no_credentials
 from tenure.adapters.azure.naming import queue_name, row_id
@@ -62,6 +63,17 @@ def test_a_connection_string_of_the_same_account_is_used() -> None:
     assert (options.key, options.queue_endpoint) == ("a2V5", "https://acme.queue.core.example")
     assert options.table_endpoint == "https://tables.example"
     assert _read("azure://", AZURE_STORAGE_CONNECTION_STRING=STRING).account == "acme"
+
+
+@pytest.mark.parametrize("url", ["azure://", "azure://devstoreaccount1"])
+def test_development_storage_is_azurite(url: str) -> None:
+    options = _read(url, AZURE_STORAGE_CONNECTION_STRING="UseDevelopmentStorage=true")
+    assert (options.account, options.key, options.doubt) == (ACCOUNT, KEY, "")
+    assert options.queue_endpoint == "http://127.0.0.1:10001/devstoreaccount1"
+    assert options.table_endpoint == "http://127.0.0.1:10002/devstoreaccount1"
+    assert options.blob_endpoint == "http://127.0.0.1:10000/devstoreaccount1"
+    far = "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite"
+    assert _read(url, AZURE_STORAGE_CONNECTION_STRING=far).queue_endpoint == "http://azurite:10001/devstoreaccount1"
 
 
 def test_a_connection_string_of_another_account_is_not() -> None:

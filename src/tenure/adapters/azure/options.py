@@ -3,6 +3,8 @@
     azure://account                            keys from AZURE_STORAGE_CONNECTION_STRING, else azure-identity
     azure://account?key=…                      the account's key (rather in the environment than in a URL)
     azure://account?state=redis://host:6379/0  the state in Redis; also sqlite:///file.db, and local
+    azure://                                   the account that AZURE_STORAGE_CONNECTION_STRING names; Azurite, if it
+                                               says UseDevelopmentStorage=true
     azure://devstoreaccount1?queue_endpoint=http://127.0.0.1:10001/devstoreaccount1&…   Azurite; also table_ and blob_
 
 Nothing is created unless `create=yes` says so: a queue that is missing is more often a slip of the pen. State lies in
@@ -42,6 +44,12 @@ _NUMBERS = frozenset({"poll_seconds", "timeout_seconds", "keep_seconds"})
 _MAX_PARTITIONS = 64
 #: Names by which deployments that exist already tell how to reach their account.
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
+#: What `UseDevelopmentStorage=true` stands for: Azurite on this machine. Its key is public and the same for everybody.
+_DEVELOPMENT = {
+    "AccountName": "devstoreaccount1",
+    "AccountKey": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+}
+_DEVELOPMENT_PORTS = {"Blob": 10_000, "Queue": 10_001, "Table": 10_002}
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}\Z")
 #: Where the service's own endpoints name their account; one with a shared access signature names it nowhere else.
 _ENDPOINT = re.compile(r"https?://([a-z0-9]{3,24})\.(?:queue|table|blob)\.")
@@ -128,6 +136,13 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
 def _connection_string(text: str) -> dict[str, str]:
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
     told = {name.strip(): value.strip() for name, _, value in pairs}
+    if told.get("UseDevelopmentStorage", "").lower() == "true":
+        host = told.get("DevelopmentStorageProxyUri", "http://127.0.0.1").rstrip("/")
+        ends = {
+            f"{kind}Endpoint": f"{host}:{port}/{_DEVELOPMENT['AccountName']}"
+            for kind, port in _DEVELOPMENT_PORTS.items()
+        }
+        return _DEVELOPMENT | ends
     for kind in ("Queue", "Table", "Blob"):
         found = _ENDPOINT.match(told.get(f"{kind}Endpoint", ""))
         if found is not None:

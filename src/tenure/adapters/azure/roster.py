@@ -30,11 +30,6 @@ async def is_banned(store: Store, owner: str) -> bool:
     return await store.rows.get(COMMON, f"b:{row_id(owner)}") is not None
 
 
-async def present(store: Store) -> set[str]:
-    """The ids of everybody on the roster."""
-    return {str(row.fields["Id"]) for row in await store.rows.scan(COMMON, "o:")}
-
-
 class AzureRoster:
     """Presence in the table."""
 

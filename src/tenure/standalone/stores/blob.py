@@ -1,15 +1,15 @@
 """Records in a container of Azure Blob Storage: one blob a key, created with `If-None-Match: *`.
 
 Two who create it at once: one does, the other is told. Replacing and removing name the ETag that was seen. Nothing is
-read but the one blob. Old blobs are the container's own to remove: a lifecycle rule on the prefix, of as many days as
-the deduplicator remembers.
+read but the one blob. Old blobs are removed by `prune`, or by a lifecycle rule on the prefix, of as many days as the
+deduplicator remembers.
 """
 
 from typing import Any
 
 from tenure.answer import AnswerKind, read_answer
 from tenure.errors import BadArgument
-from tenure.standalone.steps import Call, Steps
+from tenure.standalone.steps import Call, Steps, is_async
 from tenure.standalone.stores.port import Found
 
 _NOT_FOUND = 404
@@ -41,7 +41,7 @@ class BlobStore:
 
     def add(self, key: str, record: bytes, keep_seconds: float) -> Steps[str | None]:
         """Create the blob."""
-        del keep_seconds  # a lifecycle rule knows
+        del keep_seconds  # whoever prunes knows
         return (yield from self._write(key, record, overwrite=False))
 
     def swap(self, key: str, record: bytes, tag: str, keep_seconds: float) -> Steps[str | None]:
@@ -66,6 +66,23 @@ class BlobStore:
             if read_answer(error).kind is not AnswerKind.CONFLICT and not _is_not_found(error):
                 raise
 
+    def prune(self, prefix: str, before: float) -> Steps[int]:
+        """List the blobs, a request for each 5 000 of them, and delete the old ones, a request each."""
+        container, begin = self._container, f"{self._prefix}{prefix}"
+
+        def listed() -> list[tuple[str, str]]:
+            return [_named(blob) for blob in container.list_blobs(name_starts_with=begin) if _is_old(blob, before)]
+
+        async def listed_in_loop() -> list[tuple[str, str]]:
+            blobs = container.list_blobs(name_starts_with=begin)
+            return [_named(blob) async for blob in blobs if _is_old(blob, before)]
+
+        is_awaited = is_async(container.get_container_properties)
+        old = yield Call(listed_in_loop if is_awaited else listed)
+        for key, tag in old:
+            yield from self.drop(key.removeprefix(self._prefix).removesuffix(".json"), tag)
+        return len(old)
+
     def _blob(self, key: str) -> Any:
         return self._container.get_blob_client(f"{self._prefix}{key}.json")
 
@@ -73,3 +90,11 @@ class BlobStore:
 def _is_not_found(error: Exception) -> bool:
     answer = read_answer(error)
     return answer.status == _NOT_FOUND and answer.code != "ContainerNotFound"
+
+
+def _named(blob: Any) -> tuple[str, str]:
+    return str(blob.name), str(blob.etag)
+
+
+def _is_old(blob: Any, before: float) -> bool:
+    return bool(blob.last_modified.timestamp() < before)

@@ -69,6 +69,12 @@ class DynamoStore:
             ExpressionAttributeNames={"#tag": "tag"}, ExpressionAttributeValues={":seen": {"S": tag}},
         ))  # fmt: skip
 
+    def prune(self, prefix: str, before: float) -> Steps[int]:
+        """Nothing: the table's own TTL removes what is over, at no cost."""
+        del prefix, before
+        yield from ()
+        return 0
+
     def _key(self, key: str) -> dict[str, Any]:
         return {self._key_name: {"S": key}}
 

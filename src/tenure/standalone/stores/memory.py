@@ -59,6 +59,17 @@ class MemoryStore:
             if kept is not None and kept.tag == tag:
                 del self._kept[key]
 
+    def prune(self, prefix: str, before: float) -> Steps[int]:
+        """Remove what is over; how old the others are does not matter, because each has its own end."""
+        del before
+        yield from ()
+        with self._lock:
+            now = self._clock.monotonic()
+            over = [key for key, kept in self._kept.items() if key.startswith(prefix) and now >= kept.ends]
+            for key in over:
+                del self._kept[key]
+            return len(over)
+
     def _live(self, key: str) -> _Kept | None:
         kept = self._kept.get(key)
         if kept is not None and self._clock.monotonic() >= kept.ends:

@@ -33,3 +33,10 @@ class Store(Protocol):
     def drop(self, key: str, tag: str) -> Steps[None]:
         """Remove the one with that tag, if it is still there."""
         ...
+
+    def prune(self, prefix: str, before: float) -> Steps[int]:
+        """Remove the records whose keys begin so and that were last written before a moment (Unix seconds); how many.
+
+        0 where the store removes old records by itself.
+        """
+        ...

@@ -9,6 +9,7 @@ from tenure.event import Event, EventKind
 _WORDS = {
     EventKind.COMPLETED: "completed",
     EventKind.RETRIED: "retried",
+    EventKind.SNOOZED: "snoozed",
     EventKind.DEAD: "dead",
     EventKind.DUPLICATE: "known as done",
     EventKind.GIVEN_BACK: "given back",

@@ -13,7 +13,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.quota import SURPLUS
 from tenure.runtime.strangers import KNOWN_ELSEWHERE, UNKNOWN_TASK
 from tenure.settlement import Outcome, Settlement
-from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned
+from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned, Snoozed
 
 logger = logging.getLogger("tenure.worker")
 
@@ -27,6 +27,8 @@ _RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
 _STRANGERS = (UNKNOWN_TASK, KNOWN_ELSEWHERE)
 _STRANGERS_SECONDS = 60.0
 _MOST_TASKS = 1_000
+#: The kinds of coming back.
+_BACK = {Retried: EventKind.RETRIED, Snoozed: EventKind.SNOOZED, Returned: EventKind.GIVEN_BACK}
 #: Less is at once.
 _AT_ONCE_SECONDS = 0.05
 
@@ -82,9 +84,9 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
             return EventKind.COMPLETED, _delete(settlement)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
-        case Retried(after, reason) | Returned(after, reason):
-            kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
-            return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
+        case Retried(after, reason) | Snoozed(after, reason) | Returned(after, reason) as verdict:
+            data: dict[str, object] = {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
+            return _BACK[type(verdict)], data | ({"snoozes": reason.count} if isinstance(verdict, Snoozed) else {})
         case Duplicate():
             return EventKind.DUPLICATE, _delete(settlement)
     msg = f"no event for verdict {delivery.verdict!r}"
@@ -117,6 +119,8 @@ def _say_verdict(delivery: Delivery, strangers: Strangers | None) -> None:
     match delivery.verdict:
         case Retried(after, reason):
             _say(logging.WARNING, delivery, reason.text, reason=reason, next_step=f"again in {after:.1f} s")
+        case Snoozed(after, reason):
+            _say(logging.INFO, delivery, reason.text, reason=reason, next_step=f"snoozed, {_again(after)}")
         case Dead(reason):
             _say(logging.ERROR, delivery, reason.text, reason=reason, next_step=f"dead letter ({reason.code})")
         case Returned(after, reason):
@@ -128,6 +132,10 @@ def _say_verdict(delivery: Delivery, strangers: Strangers | None) -> None:
                 more = f" (as were {untold} before it)" if untold else ""
             step = f"given back for {after:.1f} s" if after >= _AT_ONCE_SECONDS else "given back at once"
             _say(level, delivery, reason.text, reason=reason, next_step=f"{step}{more}")
+
+
+def _again(after: float) -> str:
+    return f"again in {after:.1f} s" if after >= _AT_ONCE_SECONDS else "again at once"
 
 
 def _say(level: int, delivery: Delivery, text: str, *, reason: Reason | None = None, next_step: str = "") -> None:

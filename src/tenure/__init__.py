@@ -3,7 +3,7 @@
 No message lost, no completed message run twice, a crashed worker's message back in seconds. Embedded on
 SQLite with nothing to install.
 
-    from tenure import Context, Reject, Retry, Tenure
+    from tenure import Context, Reject, Retry, Snooze, Tenure
 """
 
 from tenure.app import Tenure
@@ -32,7 +32,7 @@ from tenure.handle import Handle, SyncHandle
 from tenure.message import Message, MessageState
 from tenure.record import Progress, Record
 from tenure.task import Task
-from tenure.verdict import Reject, Retry
+from tenure.verdict import Reject, Retry, Snooze
 
 __all__ = [
     "BadArgument",
@@ -58,6 +58,7 @@ __all__ = [
     "Reject",
     "ResultTimeout",
     "Retry",
+    "Snooze",
     "SyncContext",
     "SyncHandle",
     "Task",

@@ -120,7 +120,7 @@ class _Shared:
 
     @property
     def stopping(self) -> bool:
-        """True once the worker wants to end: finish soon, or keep a checkpoint and raise `Retry(after=0)`."""
+        """True once the worker wants to end: finish soon, or keep a checkpoint and `raise Snooze`."""
         return self._link.stopping
 
     @property

@@ -14,6 +14,7 @@ class EventKind(StrEnum):
 
     COMPLETED = "completed"
     RETRIED = "retried"
+    SNOOZED = "snoozed"
     DEAD = "dead"
     DUPLICATE = "duplicate"
     GIVEN_BACK = "given_back"

@@ -9,7 +9,7 @@
             ctx.log.info("took %.1f s", perf_counter() - started)
 
 There is this one kind. It runs where the handler runs: in the worker's loop, and for a process handler in
-the child. It sees the handler's result and its errors, may replace either, and may raise `Retry` or `Reject`.
+the child. It sees the handler's result and its errors, may replace either, and may raise `Retry`, `Snooze` or `Reject`.
 Middleware of a thread's handler runs in the loop around the thread; context variables that it sets are seen
 there too. The first that was registered is the outermost. A handler is run once an attempt: for another run,
 raise `Retry`. What ends programs (`sys.exit`) reaches middleware as a RuntimeError, so that it ends none.

@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 import msgspec
 
+#: By default.
+MAX_SNOOZES = 1000
+
 
 class RetryPolicy(msgspec.Struct, frozen=True):
     """How often to try, and how long to wait in between."""
@@ -16,6 +19,8 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     #: Before the second attempt; doubles from then on.
     first_delay_seconds: float = 1.0
     max_delay_seconds: float = 300.0
+    #: How often a handler may put its message off by `Snooze`; after that each time is a failed attempt.
+    max_snoozes: int = MAX_SNOOZES
 
     def delay_seconds(self, attempt: int, draw: Callable[[], float]) -> float:
         """Seconds to wait after failed attempt number `attempt` (from 1). `draw` gives 0.0 to 1.0."""

@@ -20,7 +20,7 @@ from tenure.config import Settings
 from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
 from tenure.given import MOST_ATTEMPTS, is_whole, meant, seconds
-from tenure.retry import RetryPolicy
+from tenure.retry import MAX_SNOOZES, RetryPolicy
 from tenure.signature import Signature
 from tenure.sizing import Size, Sizer
 from tenure.timing.policy import LeasePolicy
@@ -53,6 +53,8 @@ class TaskOptions(TypedDict, total=False):
     #: Before the second attempt; doubles, with jitter.
     retry_delay: float | timedelta
     max_retry_delay: float | timedelta
+    #: How often a message may be put off by `raise Snooze(…)`; after that each time is a failed attempt.
+    max_snoozes: int
     #: The crash window; the heartbeat keeps it up however long the work takes.
     lease: float | timedelta
     #: False: nobody renews the lease. Without `lease` its length is learned from earlier runs.
@@ -213,6 +215,10 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
     if not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
         raise BadTask(msg)
+    snoozes = options.get("max_snoozes", MAX_SNOOZES)
+    if not is_whole(snoozes, 0):
+        msg = f"max_snoozes={snoozes!r} is not a whole number of at least 0"
+        raise BadTask(msg)
     hold = options.get("max_hold")
     try:
         first = seconds(options.get("retry_delay", 1.0), "retry_delay")
@@ -225,6 +231,7 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
                 max_attempts=attempts,
                 first_delay_seconds=first,
                 max_delay_seconds=longest,
+                max_snoozes=snoozes,
             ),
             lease=LeasePolicy(
                 seconds=seconds(options.get("lease", lease_seconds), "lease", least=0.05),

@@ -1,6 +1,6 @@
 """A verdict: how the run of one message ended, decided before anything is settled.
 
-Handlers return a plain result, or *raise* `Retry` or `Reject`; everything else they raise is an error.
+Handlers return a plain result, or *raise* `Retry`, `Snooze` or `Reject`; everything else they raise is an error.
 The worker turns that into one of the values below, and `runtime/settling.py` carries it out.
 """
 
@@ -11,18 +11,40 @@ import msgspec
 
 from tenure.message import Outgoing
 
+#: The code of a snooze's reason.
+SNOOZED = "snoozed"
+
 
 class Retry(Exception):
-    """Raised by a handler: not now; run me again after `after` seconds (default: the task's backoff)."""
+    """Raised by a handler: this attempt failed; run me again after `after` seconds (default: the task's backoff)."""
 
     def __init__(self, after: float | timedelta | None = None, reason: str = "") -> None:
         """Say when to come back, and why (shown in the message's history)."""
         super().__init__(reason or "retry asked for")
-        self.after = after.total_seconds() if isinstance(after, timedelta) else after
+        self.after = None if after is None else _seconds(after, "Retry")
         self.reason = reason
-        if self.after is not None and not math.isfinite(self.after):
-            msg = f"Retry(after={after!r}) names no moment"
-            raise ValueError(msg)
+
+
+class Snooze(Exception):
+    """Raised by a handler: nothing failed; run me again after `after` seconds. No attempt is counted.
+
+    For a worker that stops (`ctx.stopping`: keep a checkpoint, then `raise Snooze`) and for a service that says "later"
+    (`raise Snooze(after=60)`). A message may be snoozed `max_snoozes` times; after that each time is a failed attempt.
+    """
+
+    def __init__(self, after: float | timedelta = 0.0, reason: str = "") -> None:
+        """Say when to come back, and why (shown in the message's history)."""
+        super().__init__(reason or "snooze asked for")
+        self.after = _seconds(after, "Snooze")
+        self.reason = reason
+
+
+def _seconds(after: float | timedelta, kind: str) -> float:
+    seconds = after.total_seconds() if isinstance(after, timedelta) else after
+    if not math.isfinite(seconds):
+        msg = f"{kind}(after={after!r}) names no moment"
+        raise ValueError(msg)
+    return seconds
 
 
 class Reject(Exception):
@@ -43,6 +65,8 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
     traceback: str = ""
     #: The class of the error that the handler raised; empty where there was none.
     error: str = ""
+    #: How often this has happened to the message, where that is counted (snoozes).
+    count: int = 0
 
 
 class Completed(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +78,13 @@ class Completed(msgspec.Struct, frozen=True, gc=False):
 
 class Retried(msgspec.Struct, frozen=True, gc=False):
     """The attempt counts as failed; the message comes back after a delay."""
+
+    after_seconds: float
+    reason: Reason
+
+
+class Snoozed(msgspec.Struct, frozen=True, gc=False):
+    """The handler asked to be run later: given back uncounted, with its reason in the history."""
 
     after_seconds: float
     reason: Reason
@@ -85,4 +116,4 @@ class Lost(msgspec.Struct, frozen=True, gc=False):
     """The lease was lost while it ran: nothing is settled."""
 
 
-Verdict = Completed | Retried | Dead | Returned | Duplicate | Lost
+Verdict = Completed | Retried | Snoozed | Dead | Returned | Duplicate | Lost

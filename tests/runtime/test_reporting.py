@@ -15,7 +15,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.settlement import Outcome, Settlement
 from tenure.task import Task
 from tenure.testing.virtual import VirtualClock
-from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Snoozed, Verdict
 
 BROKEN = Reason("error", "it broke", "Traceback: …\n")
 UNKNOWN = Reason("unknown_task", "no such task")
@@ -213,3 +213,29 @@ def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) ->
     reporting.log(delivery(Completed(b"1")), Settlement(Outcome.DELETED))
     reporting.log(delivery(Duplicate(b"1")), Settlement(Outcome.DELETED))
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_what_went_well_is_a_line_for_those_who_want_each_message(
+    caplog: pytest.LogCaptureFixture, *, is_sealed: bool
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    one = delivery(Completed(b"1"))
+    one.sealed = is_sealed
+    one.started, one.finished = 100.0, 100.25
+    assert one.message is not None
+    one.message = msgspec.structs.replace(one.message, sent_at=1000.0)
+    reporting.log(one, Settlement(Outcome.DELETED), at=1002.0)
+    (record,) = caplog.records
+    assert record.levelno == logging.DEBUG
+    assert record.getMessage() == "deliver m1 (attempt 2 of 5): completed in 0.250 s, 1.750 s after it was sent"
+    assert (record.__dict__["seconds"], record.__dict__["waited_seconds"]) == (0.25, 1.75)
+    assert record.__dict__["message_id"] == "m1"
+
+
+def test_a_snooze_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    reporting.log(delivery(Snoozed(60.0, Reason("snoozed", "429"))), Settlement(Outcome.RETURNED))
+    (record,) = caplog.records
+    assert record.levelno == logging.INFO
+    assert record.getMessage().endswith("429; snoozed, again in 60.0 s")

@@ -19,7 +19,7 @@ from tenure.cli.plain import one_line, plain_lines
 
 _ABOUT = ("task", "message_id", "attempt")
 #: What became of a message. A line that has these says in words what its fields say.
-_OUTCOME = ("code", "next")
+_OUTCOME = ("code", "next", "seconds", "waited_seconds")
 #: Tells a reported end from what a handler says.
 _REPORTER = "tenure.worker"
 #: SDKs that tell of every single request at INFO.

@@ -9,6 +9,7 @@ from tenure.event import Event, EventKind
 _WORDS = {
     EventKind.COMPLETED: "completed",
     EventKind.RETRIED: "retried",
+    EventKind.SNOOZED: "snoozed",
     EventKind.DEAD: "dead",
     EventKind.DUPLICATE: "known as done",
     EventKind.GIVEN_BACK: "given back",
@@ -25,6 +26,8 @@ class Tally:
     def __init__(self) -> None:
         """Nothing was done yet."""
         self._counts: dict[EventKind, Counter[str]] = {}
+        #: As of the last `since_last`.
+        self._told: Counter[EventKind] = Counter()
 
     def publish(self, events: Sequence[Event]) -> None:
         """Count."""
@@ -32,6 +35,12 @@ class Tally:
             if event.kind in _WORDS:
                 code = str(event.data.get("code") or "")
                 self._counts.setdefault(event.kind, Counter())[code] += 1
+
+    def since_last(self) -> str:
+        """What was done since the last call, in a line; empty: nothing."""
+        totals = Counter({kind: counts.total() for kind, counts in self._counts.items()})
+        new, self._told = totals - self._told, totals
+        return ", ".join(f"{new[kind]} {word}" for kind, word in _WORDS.items() if new[kind])
 
     @property
     def given_back(self) -> dict[str, int]:

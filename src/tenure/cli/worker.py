@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tenure.cli")
 
+_SUMMARY_SECONDS = 60.0
 #: Some supervisors signal a process and then its group: two signals at once are one.
 _SAME_SIGNAL_SECONDS = 0.1
 
@@ -53,7 +54,7 @@ _SAME_SIGNAL_SECONDS = 0.1
 )
 @click.option("--supervised", hidden=True, help="Set by a supervisor for its children.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
-@click.option("--verbose", "-v", is_flag=True, help="Log each message too.")
+@click.option("--verbose", "-v", is_flag=True, help="Log each message too, with how long it ran and waited.")
 @json_option
 def worker(  # noqa: PLR0913 - one for each option
     target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, slot: str | None,
@@ -170,13 +171,23 @@ async def _work(
             safe_url(app.url),
         )
         # Also when a part of it died: a worker that cannot work must not look alive.
+        summing_up = asyncio.create_task(_sum_up(worker, tally))
         try:
             await (work_until_empty(app, worker) if until_empty else worker.asked_to_stop())
         finally:
+            summing_up.cancel()
             await worker.stop()
         logger.info("%s did: %s", worker.owner_id, tally)
     stop.ignore()
     _end(worker, tally, as_json=as_json)
+
+
+async def _sum_up(worker: "Worker", tally: Tally) -> None:
+    """A line a minute in which something was done; with `--verbose` each message has its own."""
+    while not logging.getLogger("tenure.worker").isEnabledFor(logging.DEBUG):
+        await asyncio.sleep(_SUMMARY_SECONDS)
+        if done := tally.since_last():
+            logger.info("the last minute: %s; %s in flight", done, worker.in_flight)
 
 
 class _Stop:

@@ -32,9 +32,9 @@ from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_result, r
 from tenure.runtime.lifeline import die_with
 from tenure.runtime.line import Line, ParentLink
 from tenure.runtime.locating import Finder
-from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, Started, Unloadable, encode
+from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, RunSnoozed, Started, Unloadable, encode
 from tenure.task import Task
-from tenure.verdict import Dead, Reason, Retried
+from tenure.verdict import Dead, Reason, Retried, Snoozed
 
 
 def main(descriptor: int, parent: int, name: str) -> None:
@@ -135,11 +135,13 @@ class _Run:
         job, message, task = self._job, self._message, self._task
         return self._told(judge_error(error, task.policy, message, job.attempt, random.random))
 
-    def _told(self, verdict: Dead | Retried) -> bytes:
+    def _told(self, verdict: Dead | Retried | Snoozed) -> bytes:
         told = verdict.reason
         reason = Reason(told.code, _plain(told.text), _plain(told.traceback), _plain(told.error))
         if isinstance(verdict, Dead):
             return encode(RunDead(Dead(reason, verdict.counted)))
+        if isinstance(verdict, Snoozed):
+            return encode(RunSnoozed(Snoozed(verdict.after_seconds, reason)))
         return encode(RunRetried(Retried(verdict.after_seconds, reason)))
 
 

@@ -25,7 +25,7 @@ from tenure.runtime.locating import Locator, refuse_while_loading
 from tenure.runtime.spawning import Child, ChildFailed, spawn
 from tenure.runtime.wire import Ending, Job, RunCompleted, Unloadable, encode
 from tenure.task import Task
-from tenure.verdict import Completed, Dead, Reason, Retried
+from tenure.verdict import Completed, Dead, Reason, Retried, Snoozed
 
 __all__ = ["ChildDied", "ChildFailed", "Children"]
 
@@ -81,7 +81,7 @@ class Children:
         self._farewells: set[asyncio.Task[int | None]] = set()
         self._closed = False
 
-    async def run(self, delivery: Delivery, link: Link) -> Completed | Retried | Dead:
+    async def run(self, delivery: Delivery, link: Link) -> Completed | Retried | Snoozed | Dead:
         """Run one message; waits for a free place.
 
         Raises `ChildDied`, and where the handler could not even begin `ConfigurationError` (a `ChildFailed`,
@@ -201,7 +201,7 @@ def _not_loaded(unloadable: Unloadable) -> ChildFailed:
     return error
 
 
-def _verdict(ending: Ending, delivery: Delivery) -> Completed | Retried | Dead:
+def _verdict(ending: Ending, delivery: Delivery) -> Completed | Retried | Snoozed | Dead:
     if isinstance(ending, RunCompleted):
         return Completed(ending.result, tuple(delivery.handoffs))
     return ending.verdict

@@ -27,6 +27,7 @@ from tenure.runtime.wire import (
     RunCompleted,
     RunDead,
     RunRetried,
+    RunSnoozed,
     SizeQuestion,
     Standing,
     Started,
@@ -82,7 +83,7 @@ class Conversation:
         try:
             while True:
                 match await self._child.frames.get():
-                    case RunCompleted() | RunRetried() | RunDead() as ending:
+                    case RunCompleted() | RunRetried() | RunSnoozed() | RunDead() as ending:
                         return ending
                     case ProgressNote(progress=progress):
                         self._link.progress(progress)

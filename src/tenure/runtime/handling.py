@@ -19,24 +19,28 @@ from tenure.context import Context, SyncContext
 from tenure.errors import BrokerUnavailable, ConfigurationError
 from tenure.message import Message
 from tenure.middleware import around
+from tenure.record import Ending
 from tenure.rules.lapse import must_run_alone
 from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
-from tenure.runtime.judging import judge_error, judge_failure, judge_result
+from tenure.runtime.judging import judge_error, judge_failure, judge_result, judge_snooze
 from tenure.runtime.link import WorkerLink
-from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for
+from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for, snoozes_in
 from tenure.runtime.room import Room
 from tenure.runtime.slots import Slots
 from tenure.state import Records
 from tenure.task import RunsIn, Task
-from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Verdict
+from tenure.verdict import Completed, Dead, Lost, Reason, Returned, Snoozed, Verdict
 
 logger = logging.getLogger("tenure.handling")
 
 #: How long a handler that was cancelled may take to end, before it is left to itself.
 PATIENCE_SECONDS = 3.0
+
+#: A snoozed message comes back to a worker that goes on after so long at least.
+LEAST_SNOOZE_SECONDS = 1.0
 
 #: How long a message waits after no child process could be started for it.
 CHILD_FAILED_SECONDS = 30.0
@@ -150,7 +154,7 @@ class Handling:
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
             # An error on the way out of a run that was ended from outside is not the message's fault.
             verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)
-        return verdict
+        return await self._snooze(verdict, delivery, message, task) if isinstance(verdict, Snoozed) else verdict
 
     def _end_run(self, delivery: Delivery, verdict: Verdict) -> None:
         if delivery.left:  # its verdict was given when it was left
@@ -255,15 +259,27 @@ class Handling:
             )
             return Dead(Reason("crashed_alone", text))
 
-    async def _not_isolated(self, delivery: Delivery, error: ConfigurationError) -> Verdict:
-        """No process of its own could be started: it goes back, and is put aside when that has been so for long."""
-        returned = _never_began(error)
+    async def _snooze(
+        self, snoozed: Snoozed, delivery: Delivery, message: Message, task: Task[..., Any]
+    ) -> Verdict:  # fmt: skip
+        """Count it, by the message's history. A worker that goes on does not get the message back at once."""
+        if not self._make_link(delivery).stopping:
+            snoozed = Snoozed(max(snoozed.after_seconds, LEAST_SNOOZE_SECONDS), snoozed.reason)
+        before = snoozes_in(await self._history(delivery))
+        return judge_snooze(snoozed, before, task.policy, message, delivery.attempt, random.random)
+
+    async def _history(self, delivery: Delivery) -> tuple[Ending, ...]:
+        """How earlier runs ended; nothing, where that cannot be read now."""
         try:
             record = None if self._records is None else await self._records.get(delivery.id)
         except BrokerUnavailable:
-            return returned
-        history = () if record is None else record.history
-        _, seconds = given_back_for(history, returned.reason.code, self._clock.wall())
+            return ()
+        return () if record is None else record.history
+
+    async def _not_isolated(self, delivery: Delivery, error: ConfigurationError) -> Verdict:
+        """No process of its own could be started: it goes back, and is put aside when that has been so for long."""
+        returned = _never_began(error)
+        _, seconds = given_back_for(await self._history(delivery), returned.reason.code, self._clock.wall())
         if seconds < GIVE_UP_SECONDS:
             return returned
         text = (

@@ -9,12 +9,14 @@ from concurrent.futures import thread
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tenure import middleware
 from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.given import LONGEST_SECONDS
 from tenure.message import Message
 from tenure.task import Policy, Task
-from tenure.verdict import Dead, Reason, Reject, Retried, Retry
+from tenure.verdict import SNOOZED, Dead, Reason, Reject, Retried, Retry, Snooze, Snoozed
 
 #: A traceback is kept for people; its end tells most.
 TRACEBACK_LIMIT = 4000
@@ -26,7 +28,7 @@ _OURS = (str(Path(__file__).parent), middleware.__file__, thread.__file__)
 
 def judge_error(
     error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
-) -> Retried | Dead:
+) -> Retried | Snoozed | Dead:
     """The verdict on attempt number `attempt` (from 1) that ended in `error`, however odd the error is."""
     try:
         return _judge(error, policy, message, attempt, draw)
@@ -63,13 +65,16 @@ def _unkept(code: str, text: str, advice: str) -> Dead:
 
 def _judge(
     error: BaseException, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
-) -> Retried | Dead:
+) -> Retried | Snoozed | Dead:
     match error:
         case Reject():
             return Dead(Reason("rejected", _text(error.reason)), counted=True)
         case PayloadInvalid() if error.payload is message.body:
             # Its own payload; a handler that binds another task's call wrongly has made an error.
             return Dead(Reason("payload_invalid", _text(error)))
+        case Snooze():
+            text = _text(error.reason) or "the handler asked to be run later"
+            return Snoozed(min(max(0.0, error.after), LONGEST_SECONDS), Reason(SNOOZED, text))
         case Retry():
             reason = Reason("retry", _text(error.reason) or "the handler asked for another try")
             return judge_failure(reason, policy, message, attempt, draw, after=error.after)
@@ -93,6 +98,18 @@ def judge_failure(
         return Dead(Reason("max_attempts", text, reason.traceback, reason.error), counted=True)
     delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_SECONDS)
     return Retried(delay, reason)
+
+
+def judge_snooze(
+    snoozed: Snoozed, before: int, policy: Policy, message: Message, attempt: int, draw: Callable[[], float]
+) -> Snoozed | Retried | Dead:
+    """The snooze with its number, `before` were before it; or a failed attempt, where there were too many."""
+    most, reason = policy.retry.max_snoozes, snoozed.reason
+    if before < most:
+        return Snoozed(snoozed.after_seconds, msgspec.structs.replace(reason, count=before + 1))
+    text = f"it was put off {before} times, and max_snoozes is {most}; the last time: {reason.text}"
+    failed = Reason("max_snoozes", text, count=before + 1)
+    return judge_failure(failed, policy, message, attempt, draw, after=snoozed.after_seconds)
 
 
 def class_name(error: BaseException) -> str:

@@ -192,7 +192,7 @@ class Path:
         self.fetching.settled(settled)
         self._note()
         for delivery, settlement in settled:
-            reporting.log(delivery, settlement, self._strangers)
+            reporting.log(delivery, settlement, self._strangers, at=at)
         told = [pair for pair in settled if reporting.is_worth_keeping(*pair)]
         if len(told) < len(settled):
             self._bus.counts[EventKind.GIVEN_BACK.value] += len(settled) - len(told)

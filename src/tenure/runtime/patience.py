@@ -3,10 +3,11 @@
 A message that no worker can run must not go round for ever. Each give-back leaves its reason in the message's history,
 so whoever meets it next can count them.
 
-Used by `strangers.py` (tasks that no worker knows) and `handling.py` (suspects that cannot be run alone).
+Used by `strangers.py` (tasks that no worker knows) and `handling.py` (suspects that cannot be run alone, and snoozes).
 """
 
 from tenure.record import Ending
+from tenure.verdict import SNOOZED
 
 #: What was given back for one reason for so long is put aside.
 GIVE_UP_SECONDS = 600.0
@@ -26,3 +27,14 @@ def given_back_for(history: tuple[Ending, ...], code: str, now: float) -> tuple[
                 break
             met, since = met + 1, ending.at
     return met, now - since
+
+
+def snoozes_in(history: tuple[Ending, ...]) -> int:
+    """How often the message was snoozed since it was last redriven. Each snooze carries its number."""
+    most = 0
+    for ending in reversed(history):
+        if ending.how == "redriven":
+            break
+        if ending.reason is not None and ending.reason.code == SNOOZED:
+            most = max(most, ending.reason.count)
+    return most

@@ -13,7 +13,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.quota import SURPLUS
 from tenure.runtime.strangers import KNOWN_ELSEWHERE, UNKNOWN_TASK
 from tenure.settlement import Outcome, Settlement
-from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned
+from tenure.verdict import Completed, Dead, Duplicate, Reason, Retried, Returned, Snoozed
 
 logger = logging.getLogger("tenure.worker")
 
@@ -27,6 +27,8 @@ _RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
 _STRANGERS = (UNKNOWN_TASK, KNOWN_ELSEWHERE)
 _STRANGERS_SECONDS = 60.0
 _MOST_TASKS = 1_000
+#: The kinds of coming back.
+_BACK = {Retried: EventKind.RETRIED, Snoozed: EventKind.SNOOZED, Returned: EventKind.GIVEN_BACK}
 #: Less is at once.
 _AT_ONCE_SECONDS = 0.05
 
@@ -82,9 +84,9 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
             return EventKind.COMPLETED, _delete(settlement)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
-        case Retried(after, reason) | Returned(after, reason):
-            kind = EventKind.RETRIED if isinstance(delivery.verdict, Retried) else EventKind.GIVEN_BACK
-            return kind, {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
+        case Retried(after, reason) | Snoozed(after, reason) | Returned(after, reason) as verdict:
+            data: dict[str, object] = {"after_seconds": round(after, 3), "code": reason.code, "reason": reason.text}
+            return _BACK[type(verdict)], data | ({"snoozes": reason.count} if isinstance(verdict, Snoozed) else {})
         case Duplicate():
             return EventKind.DUPLICATE, _delete(settlement)
     msg = f"no event for verdict {delivery.verdict!r}"
@@ -96,27 +98,44 @@ def _delete(settlement: Settlement) -> dict[str, object]:
     return {} if settlement.took_effect else {"delete": settlement.outcome}
 
 
-def log(delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None) -> None:
-    """Say what people would want to know at three in the morning; nothing for what went well.
+def log(
+    delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None, *, at: float = 0.0
+) -> None:  # fmt: skip
+    """Say what people would want to know at three in the morning; what went well (until `at`) only at DEBUG.
 
     `strangers` keeps messages of an unknown task from filling the log.
     """
     if settlement is None:
         _say(logging.WARNING, delivery, f"{GONE if delivery.is_renewed else LAPSED}; nothing was settled")
+    elif isinstance(delivery.verdict, Completed) and (delivery.sealed or settlement.took_effect):
+        if logger.isEnabledFor(logging.DEBUG):
+            _say_completed(delivery, at)
     elif delivery.sealed:
         return
     elif settlement.outcome is Outcome.UNKNOWN:
         _say(logging.WARNING, delivery, "the answer to its settle was lost; it took effect, or was too late")
     elif not settlement.took_effect:
         _say(logging.WARNING, delivery, f"settled too late ({settlement.outcome.value}): {GONE}; nothing was changed")
-    elif not isinstance(delivery.verdict, Completed):
+    else:
         _say_verdict(delivery, strangers)
+
+
+def _say_completed(delivery: Delivery, at: float) -> None:
+    """How long it ran, and how long it waited before: from the moment it was sent to the start of this run."""
+    seconds = delivery.seconds or 0.0
+    sent_at = None if delivery.message is None else delivery.message.sent_at
+    waited = None if not sent_at else max(0.0, at - seconds - sent_at)
+    after = "" if waited is None else f", {waited:.3f} s after it was sent"
+    more = {"seconds": round(seconds, 6)} | ({} if waited is None else {"waited_seconds": round(waited, 6)})
+    _say(logging.DEBUG, delivery, f"completed in {seconds:.3f} s{after}", more=more)
 
 
 def _say_verdict(delivery: Delivery, strangers: Strangers | None) -> None:
     match delivery.verdict:
         case Retried(after, reason):
             _say(logging.WARNING, delivery, reason.text, reason=reason, next_step=f"again in {after:.1f} s")
+        case Snoozed(after, reason):
+            _say(logging.INFO, delivery, reason.text, reason=reason, next_step=f"snoozed, {_again(after)}")
         case Dead(reason):
             _say(logging.ERROR, delivery, reason.text, reason=reason, next_step=f"dead letter ({reason.code})")
         case Returned(after, reason):
@@ -130,12 +149,19 @@ def _say_verdict(delivery: Delivery, strangers: Strangers | None) -> None:
             _say(level, delivery, reason.text, reason=reason, next_step=f"{step}{more}")
 
 
-def _say(level: int, delivery: Delivery, text: str, *, reason: Reason | None = None, next_step: str = "") -> None:
+def _again(after: float) -> str:
+    return f"again in {after:.1f} s" if after >= _AT_ONCE_SECONDS else "again at once"
+
+
+def _say(
+    level: int, delivery: Delivery, text: str, *, reason: Reason | None = None, next_step: str = "",
+    more: dict[str, object] | None = None,
+) -> None:  # fmt: skip
     """One record: a line for people, and fields for machines that read logs."""
     if not logger.isEnabledFor(level):
         return
     told = f"{text}; {next_step}" if next_step else text
-    about = {"message_id": delivery.id, "attempt": delivery.attempt}
+    about: dict[str, object] = {"message_id": delivery.id, "attempt": delivery.attempt, **(more or {})}
     if delivery.message is not None:
         about["task"] = delivery.message.task
     if reason is not None:

@@ -26,7 +26,7 @@ from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.strangers import UNKNOWN_TASK
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.state import Ledger
-from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
+from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Snoozed, Verdict
 
 logger = logging.getLogger("tenure.settling")
 
@@ -190,6 +190,8 @@ class Outbox:
                     acks.append((delivery, Ack(lease, result, handoffs, delivery.seconds, routed)))
                 case Retried(after, reason):
                     nacks.append((delivery, Nack(lease, after, reason)))
+                case Snoozed(after, reason):
+                    backs.append((delivery, GiveBack(lease, after, reason)))
                 case Returned(after, reason):
                     kept = reason if reason.code in _TOLD_REASONS else None
                     backs.append((delivery, GiveBack(lease, after, kept)))

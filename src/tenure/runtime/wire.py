@@ -16,7 +16,7 @@ import msgspec
 from tenure.errors import BodyTooLarge, TenureError
 from tenure.record import Progress
 from tenure.runtime.locating import Locator
-from tenure.verdict import Dead, Retried
+from tenure.verdict import Dead, Retried, Snoozed
 
 FRAME_LIMIT = 64 * 1024 * 1024
 
@@ -102,6 +102,12 @@ class RunRetried(Frame, frozen=True):
     verdict: Retried
 
 
+class RunSnoozed(Frame, frozen=True):
+    """The handler asked to be run later."""
+
+    verdict: Snoozed
+
+
 class RunDead(Frame, frozen=True):
     """The message is for the dead letters."""
 
@@ -155,7 +161,7 @@ class SubmitQuestion(Frame, frozen=True):
 
 ToChild = Hello | Job | Standing | Answer | Refusal
 Question = TouchQuestion | SizeQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
-Ending = RunCompleted | RunRetried | RunDead
+Ending = RunCompleted | RunRetried | RunSnoozed | RunDead
 FromChild = Started | Unloadable | Ending | ProgressNote | Question
 
 to_child: msgspec.msgpack.Decoder[ToChild] = msgspec.msgpack.Decoder(ToChild)

@@ -68,6 +68,7 @@ _SENTENCES: dict[str, Callable[[Step], str]] = {
     "failed": _run,
     "crashed": lambda step: f"{_holder(step)} died while holding it",
     "lost": lambda step: f"{_holder(step)} let its lease end: how that run ended is unknown{_noticed(step)}",
+    "snoozed": lambda step: f"by its handler on {_holder(step)}, uncounted{_again(step)}",
     "given_back": lambda step: f"by {_holder(step)}, uncounted{_again(step)}",
     "returned": lambda step: f"to its queue, by {_TRIGGERS.get(step.triggered_by or '', 'a sweep')}",
     "dead": lambda step: "" if step.attempt is None else _run(step),

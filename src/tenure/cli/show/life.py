@@ -11,7 +11,7 @@ import msgspec
 
 from tenure.event import Event, EventKind
 from tenure.record import Ending, Record
-from tenure.verdict import Reason
+from tenure.verdict import SNOOZED, Reason
 
 #: An ending and an event of the same fact are written by different machines, one a little after the other.
 _SAME_WITHIN_SECONDS = 15.0
@@ -23,6 +23,7 @@ _COUNTERPARTS: dict[EventKind, tuple[tuple[str, ...], str]] = {
     EventKind.RETRIED: (("failed",), "failed"),
     EventKind.DEAD: (("dead",), "dead"),
     EventKind.MOVE_TO_DLQ: (("dead",), "dead"),
+    EventKind.SNOOZED: (("snoozed",), "snoozed"),
     EventKind.GIVEN_BACK: (("given_back",), "given_back"),
     EventKind.REQUEUE: (("lost", "crashed", "failed"), "returned"),
     EventKind.LEASE_LOST: (("lost", "crashed", "cancelled"), "lease_lost"),
@@ -38,7 +39,7 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One thing that happened to the message."""
 
     at: float
-    #: sent, completed, duplicate, failed, crashed, lost, given_back, returned, dead, redriven, cancelled,
+    #: sent, completed, duplicate, failed, snoozed, crashed, lost, given_back, returned, dead, redriven, cancelled,
     #: lease_lost; else the kind of the event.
     what: str
     owner: str | None = None
@@ -86,7 +87,10 @@ def _begun(record: Record) -> list[Step]:
 
 
 def _ended(ending: Ending) -> Step:
-    return Step(at=ending.at, what=ending.how, owner=ending.owner, reason=ending.reason)
+    is_snooze = ending.how == "given_back" and ending.reason is not None and ending.reason.code == SNOOZED
+    return Step(
+        at=ending.at, what=SNOOZED if is_snooze else ending.how, owner=ending.owner, reason=ending.reason
+    )  # fmt: skip
 
 
 def _finished(record: Record) -> list[Step]:

@@ -2,6 +2,7 @@
 
     completing   each message once, within the slots
     failing      retries, dead letters, bad input, `max_hold`
+    snoozing     put off by the handler, uncounted and bounded
     routing      messages that Tenure did not send
     holding      leases that outlive, are lost, or belong to a worker that froze or died
     repeating    what the outbox must be able to say twice
@@ -36,6 +37,7 @@ from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
 from tenure.testing.conformance.worker.repeating import Repeating
 from tenure.testing.conformance.worker.routing import Routing
+from tenure.testing.conformance.worker.snoozing import Snoozing
 from tenure.testing.conformance.worker.stopping import Stopping
 from tenure.testing.conformance.worker.storms import Storms
 from tenure.testing.conformance.worker.suspects import Suspects
@@ -45,6 +47,7 @@ from tenure.testing.conformance.worker.timekeeping import Timekeeping
 WORKER_SUITES: tuple[Suite, ...] = (
     Completing,
     Failing,
+    Snoozing,
     Routing,
     Contexts,
     HandingOn,

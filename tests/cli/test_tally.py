@@ -1,0 +1,19 @@
+"""What a worker did, in a line."""
+
+from tenure.cli.tally import Tally
+from tenure.event import Event, EventKind
+
+
+def _events(kind: EventKind, count: int) -> list[Event]:
+    return [Event(kind, 0.0)] * count
+
+
+def test_a_summary_tells_what_is_new_since_the_last_one() -> None:
+    tally = Tally()
+    assert tally.since_last() == ""
+    tally.publish([*_events(EventKind.COMPLETED, 3), *_events(EventKind.SNOOZED, 1)])
+    assert tally.since_last() == "3 completed, 1 snoozed"
+    assert tally.since_last() == ""
+    tally.publish([*_events(EventKind.COMPLETED, 2), *_events(EventKind.OWNER_JOINED, 5)])
+    assert tally.since_last() == "2 completed"
+    assert str(tally) == "5 completed, 1 snoozed"

@@ -29,7 +29,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.handoff import derived_id
 from tenure.runtime.locating import Finder, Locator, locate, locate_task
 from tenure.task import Task
-from tenure.verdict import Completed, Dead, Retried
+from tenure.verdict import Completed, Dead, Retried, Snoozed
 
 HERE = str(Path(__file__).parent)
 
@@ -109,7 +109,7 @@ async def pool(
         await children.close()
 
 
-async def run(children: Children, task: Task[..., Any], **payload: Any) -> Completed | Retried | Dead:
+async def run(children: Children, task: Task[..., Any], **payload: Any) -> Completed | Retried | Snoozed | Dead:
     delivery = delivery_of(task, **payload)
     return await children.run(delivery, Paper(delivery))
 

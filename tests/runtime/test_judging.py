@@ -6,28 +6,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenure import Reject, Retry
+from tenure import Reject, Retry, Snooze
 from tenure.errors import PayloadInvalid
 from tenure.given import LONGEST_SECONDS
 from tenure.message import Message, Overrides
 from tenure.retry import RetryPolicy
-from tenure.runtime.judging import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure
+from tenure.runtime.judging import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure, judge_snooze
 from tenure.task import Policy
 from tenure.timing.policy import LeasePolicy
-from tenure.verdict import Dead, Reason, Retried
+from tenure.verdict import Dead, Reason, Retried, Snoozed
 
 POLICY = Policy(RetryPolicy(max_attempts=3, first_delay_seconds=2.0), LeasePolicy(), reject_on=(LookupError,))
 MESSAGE = Message(id="m", queue="q", task="t", body=msgspec.Raw(b"{}"))
 
 
-def judge(error: BaseException, attempt: int = 1, message: Message = MESSAGE) -> Retried | Dead:
+def judge(error: BaseException, attempt: int = 1, message: Message = MESSAGE) -> Retried | Snoozed | Dead:
     try:
         raise error  # noqa: TRY301 - it needs a traceback, as handlers raise
     except BaseException as caught:  # noqa: BLE001 - whatever it is
         return judge_error(caught, POLICY, message, attempt, lambda: 1.0)
 
 
-def reason_of(verdict: Retried | Dead) -> Reason:
+def reason_of(verdict: Retried | Snoozed | Dead) -> Reason:
     return verdict.reason
 
 
@@ -197,3 +197,31 @@ def test_an_error_that_cannot_be_shown_gets_its_verdict_all_the_same(error: Exce
     verdict = judge(error)
     assert isinstance(verdict, Retried)
     assert type(error).__name__ in verdict.reason.text
+
+
+def test_a_snooze_is_no_failed_attempt_however_many_were_made() -> None:
+    verdict = judge(Snooze(after=60, reason="429"), attempt=99)
+    assert verdict == Snoozed(60.0, Reason("snoozed", "429"))
+
+
+@pytest.mark.parametrize(("after", "seconds"), [(-5.0, 0.0), (1e18, LONGEST_SECONDS), (timedelta(minutes=2), 120.0)])
+def test_a_snooze_of_any_length_names_a_moment(after: float | timedelta, seconds: float) -> None:
+    verdict = judge(Snooze(after=after))
+    assert isinstance(verdict, Snoozed)
+    assert verdict.after_seconds == seconds
+
+
+def test_a_snooze_that_names_no_moment_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Snooze\(after=inf\) names no moment"):
+        Snooze(after=float("inf"))
+
+
+def test_a_snooze_too_many_is_a_failed_attempt() -> None:
+    policy = msgspec.structs.replace(POLICY, retry=RetryPolicy(max_attempts=3, max_snoozes=2))
+    asked = Snoozed(60.0, Reason("snoozed", "429"))
+    kept = judge_snooze(asked, 1, policy, MESSAGE, 1, lambda: 1.0)
+    assert kept == Snoozed(60.0, Reason("snoozed", "429", count=2))
+    failed = judge_snooze(asked, 2, policy, MESSAGE, 1, lambda: 1.0)
+    assert isinstance(failed, Retried)
+    assert (failed.after_seconds, failed.reason.code) == (60.0, "max_snoozes")
+    assert isinstance(judge_snooze(asked, 2, policy, MESSAGE, 3, lambda: 1.0), Dead)

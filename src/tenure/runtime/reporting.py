@@ -126,7 +126,9 @@ def _say_completed(delivery: Delivery, at: float) -> None:
     sent_at = None if delivery.message is None else delivery.message.sent_at
     waited = None if not sent_at else max(0.0, at - seconds - sent_at)
     after = "" if waited is None else f", {waited:.3f} s after it was sent"
-    more = {"seconds": round(seconds, 6)} | ({} if waited is None else {"waited_seconds": round(waited, 6)})
+    more: dict[str, object] = {"seconds": round(seconds, 6)}
+    if waited is not None:
+        more["waited_seconds"] = round(waited, 6)
     _say(logging.DEBUG, delivery, f"completed in {seconds:.3f} s{after}", more=more)
 
 

@@ -17,7 +17,7 @@ from tenure.runtime.delivery import Delivery
 from tenure.runtime.judging import judge_error
 from tenure.task import Policy
 from tenure.timing.policy import LeasePolicy
-from tenure.verdict import Dead, Reason, Retried
+from tenure.verdict import Dead, Reason, Retried, Snoozed
 
 _HINT = "if Tenure did not send it, let app.on_foreign say which call it is, and redrive it"
 
@@ -31,7 +31,7 @@ class Routing:
         self._policy = Policy(RetryPolicy(max_attempts=max_attempts), LeasePolicy())
         self._draw = draw
 
-    def read(self, delivery: Delivery, error: BodyUndecodable) -> Message | Dead | Retried:
+    def read(self, delivery: Delivery, error: BodyUndecodable) -> Message | Dead | Retried | Snoozed:
         """What the route says that it is; or the end of it, for now or for good."""
         lease = delivery.lease
         if self._router is None or not self._router.knows(lease.queue):
@@ -52,7 +52,7 @@ class Routing:
             delivery.lease = msgspec.structs.replace(lease, seconds=seconds)
         return message
 
-    def _judge(self, delivery: Delivery, failure: Exception) -> Dead | Retried:
+    def _judge(self, delivery: Delivery, failure: Exception) -> Dead | Retried | Snoozed:
         lease = delivery.lease
         nobody = Message(id=lease.id, queue=lease.queue, task="", body=msgspec.Raw(b"null"))
         verdict = judge_error(failure, self._policy, nobody, delivery.attempt, self._draw)

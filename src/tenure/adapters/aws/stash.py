@@ -8,9 +8,9 @@ that it would bring would be nobody's until their visibility ends. Before: `brok
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import math
+import random
 from collections.abc import Sequence
 
 from tenure.adapters.aws.copy import Copy, Receipt, Spot
@@ -21,9 +21,9 @@ from tenure.errors import BrokerUnavailable, TenureError
 
 logger = logging.getLogger("tenure.aws")
 
-#: The pauses between two looks where time is virtual, and a long poll would take real seconds. Not the same for
-#: everybody, or the first would be the first for ever.
-_LOOK_SECONDS = itertools.cycle((0.5, 0.43, 0.47, 0.41, 0.37))
+#: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of so long on average.
+#: It differs each time, because delays are whole seconds, and those in step with them would be the first for ever.
+_LOOK_SECONDS = 0.5
 #: What nobody took for so long is put back.
 _FRESH_SECONDS = 2.0
 #: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
@@ -50,7 +50,6 @@ class Stash:
         #: Until when a poll answers for its queue, and there is no need to ask it otherwise.
         self._answers_until: dict[Spot, float] = {}
         self._polls: dict[Spot, asyncio.Task[None]] = {}
-        self._look_seconds = next(_LOOK_SECONDS)
         #: As the last lease call asked: how many, and hidden for how long.
         self.want, self.visibility = BATCH, 40
 
@@ -82,7 +81,7 @@ class Stash:
                 if poll.done() and poll.exception() is not None:
                     raise poll.exception() or BrokerUnavailable("")
             if self._is_virtual and not any(self._copies.get(spot) for spot in spots):
-                await asyncio.sleep(min(self._look_seconds, left))
+                await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.5, 1.5), left))  # noqa: S311 - no secret
 
     async def close(self) -> None:
         """Wait for the polls under way, and put everything back."""

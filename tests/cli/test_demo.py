@@ -1,9 +1,12 @@
 """The demo: the whole of it as a scenario, and its parts: they must see what is wrong, or they prove nothing."""
 
 import asyncio
+import os
 import re
 import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -49,7 +52,7 @@ def _demo_processes(folder: Path) -> list[int]:
 
 @pytest.mark.scenario
 def test_the_demo_keeps_its_promises_and_ends_by_itself(folder: Path) -> None:
-    with started("demo", "--for", "6s", "--dir", "data") as demo:
+    with started("demo", "--for", "6s", "--dir", str(folder / "data")) as demo:
         out = demo.output()
     assert demo.process.returncode == 0, out
     found = LAST_LINE.fullmatch(out.splitlines()[-1])
@@ -62,7 +65,7 @@ def test_the_demo_keeps_its_promises_and_ends_by_itself(folder: Path) -> None:
     assert "ready again after" in out
     assert "sending" in out.splitlines()[1]
     if Path("/proc").is_dir():
-        assert _demo_processes(Path("data")) == []
+        assert _demo_processes(folder / "data") == []
 
 
 @pytest.mark.scenario
@@ -83,19 +86,32 @@ def test_the_demo_ends_on_ctrl_c_with_its_summary_and_leaves_nothing_behind(fold
 def test_workers_do_not_outlive_a_demo_that_was_killed(folder: Path) -> None:
     if not Path("/proc").is_dir():
         pytest.skip("processes are found through /proc here")
-    with started("demo", "--for", "60s", "--dir", "data") as demo:
+    with started("demo", "--for", "60s", "--dir", str(folder / "data")) as demo:
         assert demo.process.stdout is not None
         demo.process.stdout.readline()
         demo.process.stdout.readline()  # the first progress line: workers are up
-        workers = _demo_processes(Path("data"))
+        workers = _demo_processes(folder / "data")
         assert workers
         demo.process.kill()
         demo.process.wait()
     for _ in range(300):
-        if not _demo_processes(Path("data")):
+        if not _demo_processes(folder / "data"):
             return
         asyncio.run(asyncio.sleep(0.1))
-    raise AssertionError(f"still there: {_demo_processes(Path('data'))}")
+    raise AssertionError(f"still there: {_demo_processes(folder / 'data')}")
+
+
+@pytest.mark.scenario
+def test_a_worker_whose_demo_is_gone_before_it_starts_ends_too(folder: Path) -> None:
+    data = folder / "data"
+    data.mkdir()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    worker = subprocess.run(
+        [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app"], capture_output=True, check=False,
+        env={**os.environ, "TENURE_DEMO_DIR": str(data), "TENURE_DEMO_PID": str(gone.pid)}, timeout=60,
+    )  # fmt: skip
+    assert worker.returncode == 0, worker.stderr.decode()
 
 
 @pytest.mark.scenario

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tenure.cli.demo.tasks import FOLDER_VARIABLE
+from tenure.cli.demo.tasks import FOLDER_VARIABLE, PARENT_VARIABLE
 from tenure.clock import Clock
 from tenure.errors import TenureError
 
@@ -119,7 +119,8 @@ class Crew:
             return 0
         command = [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app",
                    "--name", member.name, "--concurrency", str(self.concurrency), "--grace", "10s"]  # fmt: skip
-        environment = {**os.environ, FOLDER_VARIABLE: str(self._folder), "TENURE_SLOT": ""}
+        own = {FOLDER_VARIABLE: str(self._folder), PARENT_VARIABLE: str(os.getpid()), "TENURE_SLOT": ""}
+        environment = {**os.environ, **own}
         with member.log.open("ab") as log:
             # A session of its own: Ctrl-C is for the demo, which then stops its workers in order.
             member.process = await asyncio.create_subprocess_exec(

@@ -27,6 +27,8 @@ TRANSCODE_LEASE_SECONDS = 2.0
 NOTIFY_SUCCEEDS_AT = 3
 #: Tells a worker process of the demo where the data is.
 FOLDER_VARIABLE = "TENURE_DEMO_DIR"
+#: The pid of the demo. A worker that only asked for its parent could ask too late, when the demo is gone already.
+PARENT_VARIABLE = "TENURE_DEMO_PID"
 QUEUES = ("images", "mail", "reports", "video")
 
 #: Its own, so that the demo is the same whatever the environment says.
@@ -96,7 +98,7 @@ def build(folder: Path) -> Tenure:
 @contextlib.asynccontextmanager
 async def _end_with_the_parent(_app: Tenure) -> AsyncIterator[None]:
     """A worker of the demo must not outlive the demo, not even one that was killed itself."""
-    parent = os.getppid()
+    parent = int(os.environ.get(PARENT_VARIABLE, os.getppid()))
 
     async def watch() -> None:
         while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells a process that its parent is gone

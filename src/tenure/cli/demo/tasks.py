@@ -98,7 +98,8 @@ def build(folder: Path) -> Tenure:
 @contextlib.asynccontextmanager
 async def _end_with_the_parent(_app: Tenure) -> AsyncIterator[None]:
     """A worker of the demo must not outlive the demo, not even one that was killed itself."""
-    parent = int(os.environ.get(PARENT_VARIABLE, os.getppid()))
+    # Taken out of the environment: the parent of a worker's own child processes is the worker.
+    parent = int(os.environ.pop(PARENT_VARIABLE, os.getppid()))
 
     async def watch() -> None:
         while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells a process that its parent is gone

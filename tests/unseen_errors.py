@@ -28,7 +28,9 @@ def _tracked(self: asyncio.BaseEventLoop, *args: Any, **kwargs: Any) -> "asyncio
 
 
 def _noted(self: asyncio.BaseEventLoop, context: dict[str, Any]) -> None:
-    _reported.append(f"{context.get('message')}: {context.get('exception')!r}")
+    # A stream server of Python 3.11 reports each connection that is cancelled when its loop ends.
+    if not isinstance(context.get("exception"), asyncio.CancelledError):
+        _reported.append(f"{context.get('message')}: {context.get('exception')!r}")
     _call_exception_handler(self, context)
 
 

@@ -22,6 +22,7 @@ from tenure.rules.send_id import send_id
 from tenure.runtime import (
     admission,
     delivery,
+    handling,
     heartbeat,
     held,
     intake,
@@ -278,6 +279,11 @@ FAULTS = {
         _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
     "deletes what failed": Fault(_deletes_what_failed, "Failing"),
+    "never counts a snooze": Fault(_replace(handling, "snoozes_in", lambda _history: 0), "Snoozing"),
+    "counts a snooze as an attempt": Fault(
+        _replace(handling, "judge_snooze", lambda asked, *_: Retried(asked.after_seconds, asked.reason)),
+        "Snoozing",
+    ),
     "puts unknown tasks aside at once": Fault(_replace(strangers, "GIVE_UP_SECONDS", 0.0), "Failing"),
     "puts aside what another worker knows": Fault(
         _replace(strangers.Strangers, "_is_known_elsewhere", _does_nothing_async), "Failing"

@@ -24,6 +24,7 @@ from tenure.runtime import strangers
 from tenure.runtime.spawning import ChildFailed
 from tenure.task import TaskOptions
 from tenure.timing.advice import IDS
+from tenure.verdict import SNOOZED
 
 from .command_page import page as command_page
 from .markdown import ROOT
@@ -101,9 +102,10 @@ def test_every_reason_is_in_the_reference() -> None:
     assert len(literal) > 15
     assert literal <= set(listed)
     # These are given under the code of the error that is their cause.
-    caused = {"body_undecodable", "broker_unavailable", "child_failed", "result_invalid", "result_too_large"}
+    caused = {"broker_unavailable", "child_failed", "result_invalid", "result_too_large"}
     scripted = {"malformed_entry"}  # by scripts on a server
-    assert set(listed) - literal == caused | scripted | {strangers.UNKNOWN_TASK, strangers.KNOWN_ELSEWHERE}
+    named = {strangers.UNKNOWN_TASK, strangers.KNOWN_ELSEWHERE, SNOOZED}  # by a constant
+    assert set(listed) - literal == caused | scripted | named
     assert caused <= _error_codes().keys()
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tenure.adapters import memory
 from tenure.broker import Broker
+from tenure.owner import Owner
 from tenure.state import State
 from tenure.testing.harness import Harness
 
@@ -20,6 +21,9 @@ class MemoryHarness(Harness):
 
     async def connect(self) -> tuple[Broker, State]:
         return self._pair
+
+    async def kill(self, owner: Owner) -> None:
+        self._pair[1].kill(owner.id)
 
     async def damage(self, id: str) -> bytes:
         return self._pair[1].damage(id)

@@ -219,7 +219,7 @@ def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) ->
 def test_what_went_well_is_a_line_for_those_who_want_each_message(
     caplog: pytest.LogCaptureFixture, *, is_sealed: bool
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="tenure.worker")
     one = delivery(Completed(b"1"))
     one.sealed = is_sealed
     one.started, one.finished = 100.0, 100.25
@@ -234,7 +234,7 @@ def test_what_went_well_is_a_line_for_those_who_want_each_message(
 
 
 def test_a_snooze_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="tenure.worker")
     reporting.log(delivery(Snoozed(60.0, Reason("snoozed", "429"))), Settlement(Outcome.RETURNED))
     (record,) = caplog.records
     assert record.levelno == logging.INFO

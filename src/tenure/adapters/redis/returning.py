@@ -193,8 +193,12 @@ class Returning:
         cursor = b"0"
         while len(returned) < limit:
             left = min(_PAGE, limit - len(returned))
-            is_done, cursor, *ids = await self._store.run(RETIRE, [queue], "move", owner, how, cursor, left)
-            returned += [id.decode() for id in ids]
+            call = self._store.call(RETIRE, [queue], ("move", owner, how, cursor, left))
+            (answer,) = await self._store.run_each([call])
+            if not sound(queue, answer):
+                return  # what it held there is returned when its lease has lapsed and the keys are put right
+            is_done, cursor, *ids = answer
+            returned += [text_of(id) for id in ids]
             if is_done:
                 return
 

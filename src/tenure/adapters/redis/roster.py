@@ -12,6 +12,7 @@ import msgspec
 from tenure.adapters.redis import strange
 from tenure.adapters.redis.script import RETIRE, ROSTER
 from tenure.adapters.redis.store import Store, micros
+from tenure.errors import StoreForeign
 from tenure.owner import Member, Owner, retired
 
 #: If nothing was heard of anybody for so long, that was the server's fault or the network's: two beats.
@@ -66,13 +67,16 @@ async def holding(store: Store, owner: str, mode: str) -> list[str]:
     queues = await store.queues()
     together = 1 if store.link.is_cluster else _TOGETHER
     groups = [queues[start : start + together] for start in range(0, len(queues), together)]
-    answers = await store.run_all([store.call(RETIRE, group, (mode, owner)) for group in groups])
-    return [
-        queue
-        for group, answer in zip(groups, answers, strict=True)
-        for queue, holds in zip(group, answer, strict=True)
-        if holds
-    ]
+    answers = await store.run_each([store.call(RETIRE, group, (mode, owner)) for group in groups])
+    held: list[str] = []
+    for group, answer in zip(groups, answers, strict=True):
+        if isinstance(answer, StoreForeign) and len(group) > 1:
+            for queue in group:
+                (alone,) = await store.run_each([store.call(RETIRE, [queue], (mode, owner))])
+                held += [queue] if strange.sound(queue, alone) and alone[0] else []
+        elif strange.sound(group[0], answer):
+            held += [queue for queue, holds in zip(group, answer, strict=True) if holds]
+    return held
 
 
 class _Listed(NamedTuple):

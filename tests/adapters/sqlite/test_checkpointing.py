@@ -187,7 +187,7 @@ async def test_the_finding_is_told_once(
 ) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 40, 1))
     monkeypatch.setattr(broker, "_TOLD", set())
-    caplog.set_level(logging.INFO, "tenure.sqlite")
+    caplog.set_level(logging.DEBUG, "tenure.sqlite")
     for _ in range(2):
         (finding,) = await place.broker.check(["mail"])
         assert finding.id == "sqlite_wal_reset"

@@ -96,7 +96,7 @@ class SqliteBroker:
         for one in findings:
             if one not in _TOLD:
                 _TOLD.add(one)
-                logger.info("%s: %s; %s [%s]", one.subject, one.evidence, one.remedy, one.id)
+                logger.debug("%s: %s; %s [%s]", one.subject, one.evidence, one.remedy, one.id)
         return findings
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:

@@ -122,8 +122,9 @@ def play_long_stop(stage: Stage, *, witness: bool, suspended: bool = False) -> N
     stopped_at = scene.note_lease(id)
     stage.freeze(holder)
     scene.until_free(id)
+    asleep = SHORT_LEASE + FETCH_SECONDS if suspended else 0.0
     if suspended:
-        (stage.folder / "asleep").write_text(str(SHORT_LEASE + FETCH_SECONDS))
+        (stage.folder / "asleep").write_text(str(asleep))
     resumed_at = scene.resume(holder)
     stage.until(lambda: stage.runs([id])[0].how is not None, "the run that was lost has ended")
     scene.finish()
@@ -131,7 +132,7 @@ def play_long_stop(stage: Stage, *, witness: bool, suspended: bool = False) -> N
 
     assert_lapsed(stage, outcome, SHORT_LEASE + _until_swept(stage))
     assert [run.how for run in outcome.runs] == ["CancelledError", "returned"]
-    fenced = outcome.runs[0].last - resumed_at
+    fenced = outcome.runs[0].last - resumed_at - asleep  # its own clock counts the time asleep
     stage.measured("from SIGCONT to the end of the run that was lost", fenced, at_most=FENCED_SECONDS)
     stage.verdict(may_overlap=[id])  # by the clock: it stood still meanwhile
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenure import Context, Reject, SyncContext, Tenure
+from tenure import Context, Reject, Snooze, SyncContext, Tenure
 from tenure.call import Call, Options
 from tenure.errors import ConfigurationError, ResultInvalid, ResultTooLarge
 from tenure.lease import Lease
@@ -522,3 +522,21 @@ async def test_a_handler_that_ends_a_little_late_is_not_left(virtual_clock: Virt
         await asyncio.sleep(PATIENCE_SECONDS * 2)
         assert bench.verdicts == {delivery.id: Lost()}
         assert not delivery.left
+
+
+async def test_a_snooze_that_is_ended_while_it_is_counted_is_concluded(virtual_clock: VirtualClock) -> None:
+    class Slow:
+        async def get(self, _id: str) -> None:
+            await asyncio.sleep(100)
+
+    async def work() -> None:
+        raise Snooze(after=60)
+
+    async with handling(virtual_clock) as bench:
+        bench.handling._records = Slow()  # type: ignore[assignment]
+        delivery = bench.start(work)
+        await asyncio.sleep(1)
+        bench.handling.end(delivery, GIVEN_BACK)
+        await asyncio.sleep(1)
+        assert bench.verdicts == {delivery.id: GIVEN_BACK}
+        assert bench.slots.running == 0

@@ -132,13 +132,6 @@ class Handling:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
         delivery.started = self._clock.monotonic()
-        verdict = await self._verdict(delivery, message, task)
-        try:
-            self._end_run(delivery, verdict)
-        except Exception as error:  # noqa: BLE001 - this task is awaited by no one, so the worker must hear of it
-            self.on_failure("handling", error)
-
-    async def _verdict(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         try:
             verdict = delivery.ending
             if verdict is None and message.ticket is not None:
@@ -154,7 +147,12 @@ class Handling:
         except BaseException as error:  # noqa: BLE001 - whatever users raise is a verdict
             # An error on the way out of a run that was ended from outside is not the message's fault.
             verdict = delivery.ending or judge_error(error, task.policy, message, delivery.attempt, random.random)
-        return await self._snooze(verdict, delivery, message, task) if isinstance(verdict, Snoozed) else verdict
+        try:
+            if isinstance(verdict, Snoozed):
+                verdict = await self._snooze(verdict, delivery, message, task)
+            self._end_run(delivery, verdict)
+        except Exception as error:  # noqa: BLE001 - this task is awaited by no one, so the worker must hear of it
+            self.on_failure("handling", error)
 
     def _end_run(self, delivery: Delivery, verdict: Verdict) -> None:
         if delivery.left:  # its verdict was given when it was left
@@ -265,7 +263,10 @@ class Handling:
         """Count it, by the message's history. A worker that goes on does not get the message back at once."""
         if not self._make_link(delivery).stopping:
             snoozed = Snoozed(max(snoozed.after_seconds, LEAST_SNOOZE_SECONDS), snoozed.reason)
-        before = snoozes_in(await self._history(delivery))
+        try:
+            before = snoozes_in(await self._history(delivery))
+        except asyncio.CancelledError:  # the worker stops, or the lease is lost, and nobody waits for the count
+            return delivery.ending or snoozed
         return judge_snooze(snoozed, before, task.policy, message, delivery.attempt, random.random)
 
     async def _history(self, delivery: Delivery) -> tuple[Ending, ...]:

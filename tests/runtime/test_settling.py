@@ -13,7 +13,7 @@ from tenure.message import Message, MessageState, Outgoing
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.settling import Outbox
-from tenure.settlement import GiveBack, Outcome, Settlement
+from tenure.settlement import Ack, GiveBack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
@@ -217,6 +217,27 @@ async def test_a_verdict_waits_and_its_lease_is_kept_while_a_store_is_away(loose
         assert len(bench.heartbeat) == 0
 
 
+async def test_what_waits_for_a_store_is_held_and_settled_by_its_latest_lease(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        deadlines: list[float] = []
+
+        def spy(name: str, arguments: tuple[Any, ...]) -> None:
+            if name in ("broker.touch", "broker.ack"):
+                deadlines.extend(one.lease.deadline if isinstance(one, Ack) else one.deadline for one in arguments[0])
+
+        bench.wire.spy = spy
+        delivery = await bench.delivery()
+        await asyncio.sleep(25)  # two beats
+        bench.wire.away("broker.ack")
+        bench.outbox.put(delivery, Completed(b"1"))
+        await asyncio.sleep(25)
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert len(deadlines) > 3
+        assert deadlines == sorted(deadlines)
+
+
 async def test_what_was_settled_before_the_failure_is_not_settled_again(harness: Harness) -> None:
     async with settling(harness) as bench:
         done, failed = await bench.delivery(), await bench.delivery()
@@ -303,6 +324,16 @@ async def test_a_hand_off_that_is_refused_is_a_dead_letter_and_said(
         assert record.reason is not None
         assert record.reason.code == "body_too_large"
     assert "a hand-off was put with the dead letters of next" in caplog.text
+
+
+async def test_a_hand_off_that_is_refused_among_others_is_a_dead_letter_and_the_others_are_sent(loose: Harness) -> None:
+    async with settling(loose) as bench:
+        large, small = loose.message(queue="next", body={"x": "y" * 2_000_000}), loose.message(queue="next")
+        bench.outbox.put(await bench.delivery(), Completed(b"1", (Outgoing(large), Outgoing(small))))
+        await asyncio.sleep(1)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert await loose.state_of(large.id) is MessageState.DEAD
+        assert await loose.state_of(small.id) is MessageState.READY
 
 
 async def _ask(harness: Harness, delivery: Delivery) -> object:

@@ -9,6 +9,7 @@ import pytest
 
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, digest
 from tenure.envelope import decode
+from tenure.errors import BrokerUnavailable
 from tenure.message import Message, MessageState, Outgoing
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
@@ -251,6 +252,43 @@ async def test_what_was_settled_before_the_failure_is_not_settled_again(harness:
         assert bench.order.count("broker.ack") == 1
         assert bench.order.count("broker.nack") == 1
         assert bench.outcomes == [Outcome.DELETED, Outcome.RETURNED]
+
+
+async def test_what_cannot_be_settled_at_all_does_not_wait_for_what_is_away(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        failed, bad = await bench.delivery(), await bench.delivery()
+        errors: dict[str, Exception] = {
+            "broker.ack": ValueError("the store takes no such result"),
+            "broker.nack": BrokerUnavailable("no answer", outcome_unknown=True),
+        }
+
+        def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+            if name in errors:
+                raise errors[name]
+
+        bench.wire.spy = spy
+        bench.outbox.put(failed, Retried(60.0, BROKEN))
+        bench.outbox.put(bad, Completed(b"1"))
+        await asyncio.sleep(5)
+        assert await state_of(harness, bad) is MessageState.DEAD
+        assert await state_of(harness, failed) is MessageState.LEASED
+        del errors["broker.nack"]
+        await asyncio.sleep(3)
+        assert await state_of(harness, failed) is MessageState.DELAYED
+
+
+async def test_a_nack_without_an_answer_is_not_called_too_late_where_another_word_was_away(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        done, failed = await bench.delivery(), await bench.delivery()
+        bench.wire.away("broker.ack")
+        bench.wire.lose_replies("broker.nack")
+        bench.outbox.put(done, Completed(b"1"))
+        bench.outbox.put(failed, Retried(60.0, BROKEN))
+        await asyncio.sleep(0.01)
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.outcomes == [Outcome.DELETED, Outcome.UNKNOWN]
+        assert await state_of(harness, failed) is MessageState.DELAYED
 
 
 async def test_each_message_is_reported_once_over_an_outage(harness: Harness) -> None:

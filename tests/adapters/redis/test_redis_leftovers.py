@@ -5,6 +5,7 @@ from tests.conformance.redis_harness import RedisHarness
 
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, Token
+from tenure.notice import KEPT_CANCELS
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.harness import BROKEN, QUEUE
 
@@ -94,6 +95,15 @@ async def test_a_claim_whose_message_is_elsewhere_expires_but_not_while_it_is_re
     harness._raw.expire(key, 100)  # as if nearly two weeks had passed
     assert await harness.state.ledger.renew([token]) == [True]
     assert _WEEK < harness._raw.ttl(key) <= 2 * _WEEK
+
+
+async def test_of_messages_that_were_cancelled_the_last_ones_are_kept(harness: RedisHarness) -> None:
+    await harness.put_many(KEPT_CANCELS + 3)
+    held = await harness.lease_all("one/1")
+    for lease in held:
+        await harness.broker.cancel([lease.id])
+    (key,) = harness._raw.scan_iter(f"{harness._prefix}:*cancelled")
+    assert [id.decode() for id in harness._raw.lrange(key, 0, -1)] == [lease.id for lease in held[3:]]
 
 
 async def test_a_sweep_drops_the_buckets_that_are_over(harness: RedisHarness) -> None:

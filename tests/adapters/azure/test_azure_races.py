@@ -120,3 +120,27 @@ async def test_leases_stand_while_only_the_queues_are_away(harness: ProxiedHarne
     (settled,) = await harness.broker.give_back([GiveBack(lease)])
     assert settled.outcome is Outcome.RETURNED
     assert await harness.state_of(lease.id) is MessageState.READY
+
+
+async def test_what_a_touch_hid_that_came_too_late_is_shown_at_once(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue took the touch, and then the message was returned: whoever waits for it need not wait a lease long."""
+    owner, next_ = harness.stranger(), harness.stranger()
+    lease = await harness.leased(owner)
+    await harness.advance(harness.lease_seconds / 2)
+    broker, _ = await _elsewhere(harness)
+    store = harness._store
+    real = store.save
+    returned: list[str] = []
+
+    async def save(lives: Any, act: str = "replace") -> Any:
+        if not returned:
+            returned.extend((await broker.retire(owner, crashed=False)).returned)
+        return await real(lives, act)
+
+    monkeypatch.setattr(store, "save", save)
+    (touched,) = await harness.broker.touch([lease])
+    assert (returned, touched.state) == ([lease.id], LeaseState.LOST)
+    assert [one.id for one in await broker.lease(harness.request(next_))] == [lease.id]
+    await broker.close()

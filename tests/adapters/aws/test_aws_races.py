@@ -203,6 +203,19 @@ async def test_what_is_kept_while_it_is_redriven_goes_back_whole(
     assert await plain.broker.browse(message.queue, MessageState.DEAD) == []
 
 
+# -- a lease call that is made twice ------------------------------------------------------------------------
+
+
+async def test_what_a_repeated_lease_call_lent_before_is_returned_with_the_rest(plain: SqsHarness) -> None:
+    sent = await plain.put_many(2)
+    owner = await plain.owner()
+    request = plain.request(owner, 1)
+    lent = [lease.id for _ in range(2) for lease in await plain.broker.lease(request)]
+    assert sorted(lent) == sorted(message.id for message in sent)
+    swept = await plain.broker.retire(owner.id, crashed=True)
+    assert sorted(swept.returned) == sorted(lent)
+
+
 # -- what is left of an earlier life ------------------------------------------------------------------------
 
 

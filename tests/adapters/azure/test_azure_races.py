@@ -7,6 +7,7 @@ from tests.adapters.azure.test_azure_faults import RECEIVE, TOUCH, ProxiedHarnes
 
 from tenure.adapters import azure
 from tenure.broker import Broker, Swept
+from tenure.claim import ClaimRequest, Fresh, Scope
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseState
 from tenure.message import MessageState
@@ -143,4 +144,23 @@ async def test_what_a_touch_hid_that_came_too_late_is_shown_at_once(
     (touched,) = await harness.broker.touch([lease])
     assert (returned, touched.state) == ([lease.id], LeaseState.LOST)
     assert [one.id for one in await broker.lease(harness.request(next_))] == [lease.id]
+    await broker.close()
+
+
+async def test_the_fence_of_a_claim_rises_though_the_next_ones_clock_is_a_little_behind(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = Scope(QUEUE, "deliver", "key:invoice-7")
+    ledger = harness.state.ledger
+    (first,) = await ledger.claim([ClaimRequest(scope, "one", harness.stranger(), 30.0, "digest")])
+    assert isinstance(first, Fresh)
+    assert await ledger.release([first.token]) == [True]
+    broker, state = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
+    await broker.open()
+    timeline = broker._store.timeline
+    real = timeline.now
+    monkeypatch.setattr(timeline, "now", lambda: real() - 0.5)
+    (second,) = await state.ledger.claim([ClaimRequest(scope, "two", harness.stranger(), 30.0, "digest")])
+    assert isinstance(second, Fresh)
+    assert second.token.fence > first.token.fence
     await broker.close()

@@ -9,7 +9,7 @@ import pytest
 
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, digest
 from tenure.envelope import decode
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.message import Message, MessageState, Outgoing
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
@@ -372,6 +372,40 @@ async def test_a_hand_off_that_is_refused_among_others_is_a_dead_letter_and_the_
         assert bench.outcomes == [Outcome.DELETED]
         assert await loose.state_of(large.id) is MessageState.DEAD
         assert await loose.state_of(small.id) is MessageState.READY
+
+
+async def test_a_hand_off_is_sent_once_more_where_its_queue_was_just_found_gone(loose: Harness) -> None:
+    """A broker that makes its queues learns by the first failure that this one is missing."""
+    async with settling(loose) as bench:
+        failures = [QueueGone("it was deleted")]
+
+        def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+            if name == "broker.send" and failures:
+                raise failures.pop()
+
+        bench.wire.spy = spy
+        handed_on = loose.message(queue="next")
+        bench.outbox.put(await bench.delivery(), Completed(b"1", (Outgoing(handed_on),)))
+        await asyncio.sleep(1)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert await loose.state_of(handed_on.id) is MessageState.READY
+
+
+async def test_a_store_that_was_replaced_ends_settling_and_blames_no_message(harness: Harness) -> None:
+    bench = Bench(harness)
+
+    def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+        if name == "broker.ack":
+            msg = "the file was replaced"
+            raise StoreReplaced(msg)
+
+    bench.wire.spy = spy
+    delivery = await bench.delivery()
+    bench.outbox.put(delivery, Completed(b"1"))
+    with pytest.raises(StoreReplaced):
+        await bench.outbox.run()
+    assert bench.wire.said == ["broker.ack"]
+    assert delivery.verdict == Completed(b"1")
 
 
 async def _ask(harness: Harness, delivery: Delivery) -> object:

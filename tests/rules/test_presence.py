@@ -146,6 +146,11 @@ def test_whoever_joins_a_slot_is_later_than_those_found_there_though_its_clock_i
     assert joined_after([_in_slot("1", 10.0, "")], Owner("w", "2"), 9.0) == 9.0
 
 
+def test_whoever_joins_again_is_not_later_than_itself() -> None:
+    again = Owner("w", "1", slot="pod/a")
+    assert joined_after([_in_slot("1", 10.0)], again, 10.0) == 10.0
+
+
 # --- the silent ---------------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,7 @@ class Bench:
         learning = Learning(state.journal, app.tasks, broker.traits, clock, lease_seconds=seconds)
         self.admission = Admission(
             broker, state, clock, self.slots, self.crew, wall=state.wall,
-            tasks=app.tasks, room=Room(clock, self.slots), learning=learning,
+            tasks=app.tasks, room=Room(clock, self.slots), learning=learning, probe=harness.probe,
         )  # fmt: skip
         self.intake = Intake(
             broker, clock, self.slots, self.crew, self.admission,

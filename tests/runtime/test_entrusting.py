@@ -234,6 +234,20 @@ async def test_nobody_beats_for_a_frozen_worker_and_what_is_due_goes_first_when_
         assert len(bench.touched) == 1
 
 
+async def test_a_check_waits_while_the_worker_is_frozen(harness: Harness) -> None:
+    async with entrusting(harness) as bench:
+        delivery = await bench.delivery()
+        bench.heartbeat.hold([delivery])
+        await asyncio.sleep(1)
+        bench.keeping.freeze()
+        bench.heartbeat.check_now()
+        await asyncio.sleep(2 * LEASE)
+        assert bench.touched == []
+        bench.keeping.thaw()
+        await asyncio.sleep(0.1)
+        assert len(bench.touched) == 1
+
+
 async def test_where_nobody_renews_the_supervisor_does_not_and_says_when_it_is_over(harness: Harness) -> None:
     async with entrusting(harness) as bench:
         delivery = await bench.delivery()

@@ -156,6 +156,17 @@ async def test_a_check_of_all_after_one_of_some_is_of_all(harness: Harness) -> N
         assert [ids for _, ids in bench.touched] == [[delivery.id for delivery in deliveries]]
 
 
+async def test_a_check_of_some_after_one_of_others_is_of_both(harness: Harness) -> None:
+    async with beating(harness) as bench:
+        deliveries = [await bench.delivery(seconds=600.0) for _ in range(3)]
+        bench.heartbeat.hold(deliveries)
+        await asyncio.sleep(1)
+        bench.heartbeat.check_now(frozenset({deliveries[0].id}))
+        bench.heartbeat.check_now(frozenset({deliveries[2].id}))
+        await asyncio.sleep(0.01)
+        assert [ids for _, ids in bench.touched] == [[deliveries[0].id, deliveries[2].id]]
+
+
 async def test_a_check_of_some_goes_along_with_what_is_due(harness: Harness) -> None:
     async with beating(harness) as bench:
         due, named = await bench.delivery(), await bench.delivery(seconds=600.0)

@@ -101,6 +101,13 @@ async def test_only_what_was_cancelled_is_checked_where_the_board_names_it(
     assert bench.checks == [checked]
 
 
+async def test_in_a_store_that_was_put_back_cancels_count_from_there(harness: Harness) -> None:
+    bench = Bench(harness)
+    for notices in (Notices(cancels=7), Notices(cancels=2), Notices(cancels=2), Notices(cancels=3, cancelled=("c",))):
+        bench.noticing.take(notices)
+    assert bench.checks == [None, {"c"}]
+
+
 async def test_a_pause_without_a_name_is_told_too(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
     Bench(harness).noticing.take(Notices(paused=(Pause(QUEUE, 0.0),)))
     assert f"queue {QUEUE} was paused: nothing" in caplog.text

@@ -9,11 +9,12 @@ import pytest
 
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, digest
 from tenure.envelope import decode
+from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.message import Message, MessageState, Outgoing
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.settling import Outbox
-from tenure.settlement import GiveBack, Outcome, Settlement
+from tenure.settlement import Ack, GiveBack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Verdict
@@ -217,6 +218,27 @@ async def test_a_verdict_waits_and_its_lease_is_kept_while_a_store_is_away(loose
         assert len(bench.heartbeat) == 0
 
 
+async def test_what_waits_for_a_store_is_held_and_settled_by_its_latest_lease(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        deadlines: list[float] = []
+
+        def spy(name: str, arguments: tuple[Any, ...]) -> None:
+            if name in ("broker.touch", "broker.ack"):
+                deadlines.extend(one.lease.deadline if isinstance(one, Ack) else one.deadline for one in arguments[0])
+
+        bench.wire.spy = spy
+        delivery = await bench.delivery()
+        await asyncio.sleep(25)  # two beats
+        bench.wire.away("broker.ack")
+        bench.outbox.put(delivery, Completed(b"1"))
+        await asyncio.sleep(25)
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert len(deadlines) > 3
+        assert deadlines == sorted(deadlines)
+
+
 async def test_what_was_settled_before_the_failure_is_not_settled_again(harness: Harness) -> None:
     async with settling(harness) as bench:
         done, failed = await bench.delivery(), await bench.delivery()
@@ -230,6 +252,43 @@ async def test_what_was_settled_before_the_failure_is_not_settled_again(harness:
         assert bench.order.count("broker.ack") == 1
         assert bench.order.count("broker.nack") == 1
         assert bench.outcomes == [Outcome.DELETED, Outcome.RETURNED]
+
+
+async def test_what_cannot_be_settled_at_all_does_not_wait_for_what_is_away(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        failed, bad = await bench.delivery(), await bench.delivery()
+        errors: dict[str, Exception] = {
+            "broker.ack": ValueError("the store takes no such result"),
+            "broker.nack": BrokerUnavailable("no answer", outcome_unknown=True),
+        }
+
+        def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+            if name in errors:
+                raise errors[name]
+
+        bench.wire.spy = spy
+        bench.outbox.put(failed, Retried(60.0, BROKEN))
+        bench.outbox.put(bad, Completed(b"1"))
+        await asyncio.sleep(5)
+        assert await state_of(harness, bad) is MessageState.DEAD
+        assert await state_of(harness, failed) is MessageState.LEASED
+        del errors["broker.nack"]
+        await asyncio.sleep(3)
+        assert await state_of(harness, failed) is MessageState.DELAYED
+
+
+async def test_a_nack_without_an_answer_is_not_called_too_late_where_another_word_was_away(harness: Harness) -> None:
+    async with settling(harness) as bench:
+        done, failed = await bench.delivery(), await bench.delivery()
+        bench.wire.away("broker.ack")
+        bench.wire.lose_replies("broker.nack")
+        bench.outbox.put(done, Completed(b"1"))
+        bench.outbox.put(failed, Retried(60.0, BROKEN))
+        await asyncio.sleep(0.01)
+        bench.wire.back()
+        await asyncio.sleep(3)
+        assert bench.outcomes == [Outcome.DELETED, Outcome.UNKNOWN]
+        assert await state_of(harness, failed) is MessageState.DELAYED
 
 
 async def test_each_message_is_reported_once_over_an_outage(harness: Harness) -> None:
@@ -303,6 +362,50 @@ async def test_a_hand_off_that_is_refused_is_a_dead_letter_and_said(
         assert record.reason is not None
         assert record.reason.code == "body_too_large"
     assert "a hand-off was put with the dead letters of next" in caplog.text
+
+
+async def test_a_hand_off_that_is_refused_among_others_is_a_dead_letter_and_the_others_are_sent(loose: Harness) -> None:
+    async with settling(loose) as bench:
+        large, small = loose.message(queue="next", body={"x": "y" * 2_000_000}), loose.message(queue="next")
+        bench.outbox.put(await bench.delivery(), Completed(b"1", (Outgoing(large), Outgoing(small))))
+        await asyncio.sleep(1)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert await loose.state_of(large.id) is MessageState.DEAD
+        assert await loose.state_of(small.id) is MessageState.READY
+
+
+async def test_a_hand_off_is_sent_once_more_where_its_queue_was_just_found_gone(loose: Harness) -> None:
+    """A broker that makes its queues learns by the first failure that this one is missing."""
+    async with settling(loose) as bench:
+        failures = [QueueGone("it was deleted")]
+
+        def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+            if name == "broker.send" and failures:
+                raise failures.pop()
+
+        bench.wire.spy = spy
+        handed_on = loose.message(queue="next")
+        bench.outbox.put(await bench.delivery(), Completed(b"1", (Outgoing(handed_on),)))
+        await asyncio.sleep(1)
+        assert bench.outcomes == [Outcome.DELETED]
+        assert await loose.state_of(handed_on.id) is MessageState.READY
+
+
+async def test_a_store_that_was_replaced_ends_settling_and_blames_no_message(harness: Harness) -> None:
+    bench = Bench(harness)
+
+    def spy(name: str, _arguments: tuple[Any, ...]) -> None:
+        if name == "broker.ack":
+            msg = "the file was replaced"
+            raise StoreReplaced(msg)
+
+    bench.wire.spy = spy
+    delivery = await bench.delivery()
+    bench.outbox.put(delivery, Completed(b"1"))
+    with pytest.raises(StoreReplaced):
+        await bench.outbox.run()
+    assert bench.wire.said == ["broker.ack"]
+    assert delivery.verdict == Completed(b"1")
 
 
 async def _ask(harness: Harness, delivery: Delivery) -> object:

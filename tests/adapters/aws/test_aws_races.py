@@ -13,11 +13,11 @@ from tenure.adapters import aws
 from tenure.adapters.aws.desk import entry_place
 from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.memory_table import MemoryTable
-from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
+from tenure.claim import ClaimRequest, Fresh, Running, Scope, Seal, digest
 from tenure.context import Context
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
-from tenure.message import Counters, MessageState, Outgoing
+from tenure.message import Counters, MessageState, Outgoing, Overrides
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.table import Write
 from tenure.testing.harness import BROKEN
@@ -201,6 +201,63 @@ async def test_what_is_kept_while_it_is_redriven_goes_back_whole(
     (lease,) = await plain.lease_all(plain.stranger())
     assert (lease.id, decode(lease.envelope).body) == (message.id, message.body)
     assert await plain.broker.browse(message.queue, MessageState.DEAD) == []
+
+
+# -- a lease call that is made twice ------------------------------------------------------------------------
+
+
+async def test_what_a_repeated_lease_call_lent_before_is_returned_with_the_rest(plain: SqsHarness) -> None:
+    sent = await plain.put_many(2)
+    owner = await plain.owner()
+    request = plain.request(owner, 1)
+    lent = [lease.id for _ in range(2) for lease in await plain.broker.lease(request)]
+    assert sorted(lent) == sorted(message.id for message in sent)
+    swept = await plain.broker.retire(owner.id, crashed=True)
+    assert sorted(swept.returned) == sorted(lent)
+
+
+# -- what is left of an earlier life ------------------------------------------------------------------------
+
+
+async def test_what_is_done_and_was_not_deleted_counts_nothing_when_its_lease_ends(plain: SqsHarness) -> None:
+    """Its holder has died between the seal and the ack; without presence, and at its last attempt."""
+    message = await plain.put(overrides=Overrides(max_attempts=1))
+    owner = plain.stranger()
+    await plain.lease_one(owner)
+    request = ClaimRequest(Scope.of(message), message.id, owner, 30.0, digest(message))
+    (answer,) = await plain.state.ledger.claim([request])
+    assert isinstance(answer, Fresh)
+    assert await plain.state.ledger.seal([Seal(answer.token, b"1")]) == [True]
+    await plain.reopen()
+    await plain.lapse()
+    record = await plain.record(message.id)
+    assert (record.state, record.counters, record.history) == (MessageState.COMPLETED, Counters(deliveries=1), ())
+    (lease,) = await plain.lease_all(plain.stranger())
+    await plain.broker.ack([Ack(lease, b"1")])
+    assert await plain.lease_all(plain.stranger()) == []
+
+
+async def test_the_fence_of_a_freed_key_rises_though_the_next_ones_clock_is_behind(plain: SqsHarness) -> None:
+    scope = Scope("mail", "deliver", "key:invoice-7")
+    (first,) = await plain.state.ledger.claim([ClaimRequest(scope, "one", plain.stranger(), 30.0, "digest")])
+    assert isinstance(first, Fresh)
+    await plain.state.ledger.forget([scope])
+    await plain.move_wall(-3600.0)
+    await plain.reopen()
+    (second,) = await plain.state.ledger.claim([ClaimRequest(scope, "two", plain.stranger(), 30.0, "digest")])
+    assert isinstance(second, Fresh)
+    assert second.token.fence > first.token.fence
+
+
+async def test_a_fresh_window_for_a_lease_is_one_for_its_claim(plain: SqsHarness) -> None:
+    lease = await plain.leased(plain.stranger())
+    await plain.advance(plain.lease_seconds + 10.0, sweeping=False)
+    assert (await plain.sweep()).grace
+    message = decode(lease.envelope)
+    request = ClaimRequest(Scope.of(message), message.id, plain.stranger(), 30.0, digest(message))
+    (answer,) = await plain.state.ledger.claim([request])
+    assert isinstance(answer, Running)
+    assert answer.remaining_seconds == pytest.approx(plain.lease_seconds, abs=1.0)
 
 
 # -- a redrive that is broken off ---------------------------------------------------------------------------

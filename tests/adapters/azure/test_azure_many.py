@@ -16,6 +16,7 @@ from tenure.adapters.azure import log as logs
 from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.store import COMMON
 from tenure.broker import Sent, SweepRequest
+from tenure.claim import ClaimRequest, Running, Scope
 from tenure.clock import SystemClock
 from tenure.errors import BrokerUnavailable, OwnerRetired
 from tenure.event import Event, EventKind
@@ -218,6 +219,19 @@ async def test_an_account_that_forgets_soon_knows_for_a_day_who_was_retired(harn
     await state.journal.prune(60.0)
     with pytest.raises(OwnerRetired):
         await broker.lease(harness.request(gone, 1))
+    await broker.close()
+
+
+async def test_an_account_that_forgets_soon_keeps_a_claim_that_runs_for_longer(harness: ProxiedHarness) -> None:
+    options = msgspec.structs.replace(harness._options, keep_seconds=60.0)
+    broker, state = azure.connect(options, clock=harness.clock, hook=harness._tell_time)
+    await broker.open()
+    requests = [ClaimRequest(Scope(QUEUE, "t", "key:k"), "one", harness.stranger(), 7200.0, "d") for _ in range(2)]
+    await state.ledger.claim(requests[:1])
+    await harness.advance(3600.0, sweeping=False)
+    await state.journal.prune(60.0)
+    (answer,) = await state.ledger.claim(requests[1:])
+    assert isinstance(answer, Running)
     await broker.close()
 
 

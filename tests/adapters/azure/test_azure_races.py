@@ -7,6 +7,7 @@ from tests.adapters.azure.test_azure_faults import RECEIVE, TOUCH, ProxiedHarnes
 
 from tenure.adapters import azure
 from tenure.broker import Broker, Swept
+from tenure.claim import ClaimRequest, Fresh, Scope
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseState
 from tenure.message import MessageState
@@ -120,3 +121,46 @@ async def test_leases_stand_while_only_the_queues_are_away(harness: ProxiedHarne
     (settled,) = await harness.broker.give_back([GiveBack(lease)])
     assert settled.outcome is Outcome.RETURNED
     assert await harness.state_of(lease.id) is MessageState.READY
+
+
+async def test_what_a_touch_hid_that_came_too_late_is_shown_at_once(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue took the touch, and then the message was returned: whoever waits for it need not wait a lease long."""
+    owner, next_ = harness.stranger(), harness.stranger()
+    lease = await harness.leased(owner)
+    await harness.advance(harness.lease_seconds / 2)
+    broker, _ = await _elsewhere(harness)
+    store = harness._store
+    real = store.save
+    returned: list[str] = []
+
+    async def save(lives: Any, act: str = "replace") -> Any:
+        if not returned:
+            returned.extend((await broker.retire(owner, crashed=False)).returned)
+        return await real(lives, act)
+
+    monkeypatch.setattr(store, "save", save)
+    (touched,) = await harness.broker.touch([lease])
+    assert (returned, touched.state) == ([lease.id], LeaseState.LOST)
+    assert [one.id for one in await broker.lease(harness.request(next_))] == [lease.id]
+    await broker.close()
+
+
+async def test_the_fence_of_a_claim_rises_though_the_next_ones_clock_is_a_little_behind(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = Scope(QUEUE, "deliver", "key:invoice-7")
+    ledger = harness.state.ledger
+    (first,) = await ledger.claim([ClaimRequest(scope, "one", harness.stranger(), 30.0, "digest")])
+    assert isinstance(first, Fresh)
+    assert await ledger.release([first.token]) == [True]
+    broker, state = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
+    await broker.open()
+    timeline = broker._store.timeline
+    real = timeline.now
+    monkeypatch.setattr(timeline, "now", lambda: real() - 0.5)
+    (second,) = await state.ledger.claim([ClaimRequest(scope, "two", harness.stranger(), 30.0, "digest")])
+    assert isinstance(second, Fresh)
+    assert second.token.fence > first.token.fence
+    await broker.close()

@@ -4,6 +4,8 @@ import pytest
 from tests.conformance.redis_harness import RedisHarness
 
 from tenure.broker import SweepRequest
+from tenure.claim import ClaimRequest, Fresh, Scope, Seal, Token
+from tenure.notice import KEPT_CANCELS
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.harness import BROKEN, QUEUE
 
@@ -64,6 +66,44 @@ async def test_no_key_of_a_finished_message_is_without_an_end(harness: RedisHarn
     keys = list(harness._raw.scan_iter(f"{harness._prefix}:*{id}*"))
     assert keys
     assert [key for key in keys if harness._raw.ttl(key) == -1] == []
+
+
+async def _claimed(harness: RedisHarness) -> tuple[Token, str]:
+    """A claim on work of which no message is here, for a minute; and the key that holds it."""
+    scope = Scope(QUEUE, "task", "key:elsewhere", 0)
+    (answer,) = await harness.state.ledger.claim([ClaimRequest(scope, "one", "one/1", 60.0, "digest")])
+    assert isinstance(answer, Fresh)
+    (key,) = harness._raw.scan_iter(f"{harness._store.names.queue(QUEUE)}k:*")
+    return answer.token, key
+
+
+async def test_a_key_that_is_done_expires(harness: RedisHarness) -> None:
+    await _finish_after_a_failure(harness)
+    (key,) = harness._raw.scan_iter(f"{harness._store.names.queue(QUEUE)}k:*")
+    assert 0 < harness._raw.ttl(key) <= _WEEK
+
+
+async def test_a_seal_expires(harness: RedisHarness) -> None:
+    token, key = await _claimed(harness)
+    assert await harness.state.ledger.seal([Seal(token, b"1")]) == [True]
+    assert 0 < harness._raw.ttl(key) <= _WEEK
+
+
+async def test_a_claim_whose_message_is_elsewhere_expires_but_not_while_it_is_renewed(harness: RedisHarness) -> None:
+    token, key = await _claimed(harness)
+    assert _WEEK < harness._raw.ttl(key) <= 2 * _WEEK
+    harness._raw.expire(key, 100)  # as if nearly two weeks had passed
+    assert await harness.state.ledger.renew([token]) == [True]
+    assert _WEEK < harness._raw.ttl(key) <= 2 * _WEEK
+
+
+async def test_of_messages_that_were_cancelled_the_last_ones_are_kept(harness: RedisHarness) -> None:
+    await harness.put_many(KEPT_CANCELS + 3)
+    held = await harness.lease_all("one/1")
+    for lease in held:
+        await harness.broker.cancel([lease.id])
+    (key,) = harness._raw.scan_iter(f"{harness._prefix}:*cancelled")
+    assert [id.decode() for id in harness._raw.lrange(key, 0, -1)] == [lease.id for lease in held[3:]]
 
 
 async def test_a_sweep_drops_the_buckets_that_are_over(harness: RedisHarness) -> None:

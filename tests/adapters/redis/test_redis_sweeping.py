@@ -40,6 +40,24 @@ async def lapse(harness: RedisHarness) -> None:
     await harness.advance(2.0, sweeping=False)
 
 
+# --- many leases of one owner --------------------------------------------------------------------------------
+
+
+async def test_a_retirement_ends_when_nothing_is_left_however_its_pages_are_cut(harness: RedisHarness) -> None:
+    """A scan may name more leases than a page may return: the rest of them must not be skipped."""
+    owner = await harness.owner()
+    sent = {message.id for message in await harness.put_many(300)}
+    assert len(await harness.lease_all(owner)) == 300
+    returned: list[str] = []
+    more = True
+    while more:
+        swept = await harness.broker.retire(owner.id, crashed=True)
+        returned += swept.returned
+        more = swept.more
+    assert (len(returned), set(returned)) == (300, sent)
+    assert harness._raw.hlen(key(harness, "l")) == 0
+
+
 # --- what does not belong there ---------------------------------------------------------------------------
 
 

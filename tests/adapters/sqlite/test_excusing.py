@@ -67,6 +67,18 @@ async def test_a_touch_in_between_earns_another_window(place: Place) -> None:
         assert swept(place, (20.0, 0.0)).moved == 0
 
 
+async def test_a_stall_of_less_than_a_third_of_the_lease_is_no_excuse(place: Place) -> None:
+    async with lending(place):
+        wait(place, 31.0)
+        assert swept(place, (9.0, 0.0)).returned == ("a",)
+
+
+async def test_a_stall_of_a_third_of_the_lease_is_one(place: Place) -> None:
+    async with lending(place):
+        wait(place, 31.0)
+        assert swept(place, (10.0, 0.0)).moved == 0
+
+
 async def test_a_stall_never_makes_a_deadline_shorter(place: Place) -> None:
     async with lending(place):
         (lease,) = await place.broker.held("w/1")

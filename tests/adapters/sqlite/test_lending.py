@@ -12,6 +12,7 @@ from tenure.adapters.sqlite.fairness import Turns
 from tenure.adapters.sqlite.many import pieces
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
+from tenure.errors import OwnerRetired
 from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState, Outgoing, Overrides
 from tenure.record import Progress
@@ -157,6 +158,13 @@ async def test_a_queue_that_is_named_twice_is_lent_from_once(place: Place) -> No
     await place.send("a", "b", "c")
     leases = await place.lease(10, queues=(QUEUE, "other", QUEUE))
     assert [lease.id for lease in leases] == ["a", "b", "c"]
+
+
+async def test_an_idle_worker_is_told_that_it_was_declared_dead(place: Place) -> None:
+    assert await place.lease() == []  # from now on it only looks, without the write lock
+    await place.broker.retire("w/1", crashed=True)
+    with pytest.raises(OwnerRetired):
+        await place.lease()
 
 
 async def test_fairness_is_as_if_one_were_lent_at_a_time(place: Place) -> None:

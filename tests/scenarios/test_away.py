@@ -6,6 +6,7 @@ import pytest
 from tests.servers import Proxy, RedisServer
 
 from tenure.broker import Swept
+from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 
@@ -40,6 +41,32 @@ def test_a_server_killed_and_started_again_mid_run_loses_and_repeats_nothing(sta
     assert verdict.refused == []
     assert not stage.events(EventKind.REQUEUE, EventKind.LEASE_LOST)
     assert all(worker.exit_code is None for worker in workers)
+
+
+@on(*SERVERS, own=True)
+def test_a_worker_that_dies_with_its_server_is_found_dead_when_the_server_is_back(
+    stage: Stage, server: RedisServer
+) -> None:
+    """Fast recovery: a server that was away excuses silence, but the process of a worker has ended all the same."""
+    stage.configure(lease=600, sweep_interval=5)
+    doomed = stage.worker(concurrency=1)
+    (id,) = stage.submit("pass_gate", {"gate": "open"})
+    stage.until_started(1)
+    heir = stage.worker(concurrency=1)
+
+    server.kill()
+    doomed.kill()
+    time.sleep(0.5)  # the length of the outage is the scenario, not a wait for something
+    server.restart()
+    back_at = SYSTEM_CLOCK.monotonic()
+    stage.until_started(2)
+
+    stage.measured("from the server's return until the message runs", stage.runs()[1].start - back_at, at_most=3.0)
+    assert stage.runs()[1].pid == heir.pid
+    stage.open_gate("open")
+    stage.until_settled()
+    stage.verdict()
+    assert len(stage.runs([id])) == 2
 
 
 def submit(stage: Stage) -> BrokerUnavailable:

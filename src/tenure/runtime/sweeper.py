@@ -116,7 +116,7 @@ class Sweeper:
             swept = await self._broker.sweep(self._request)
             if swept.grace:
                 logger.warning(
-                    "no sweep for a while, or a restart: an outage is assumed, every lease gets a fresh window"
+                    "no sweep ran for a while, or the store restarted; leases that were not renewed get one fresh window"
                 )
                 self._publish([Event(EventKind.SWEEP_GRACE, self._clock.wall())])
             events = _events_of_return(swept, self._clock.wall(), self._triggered_by)

@@ -116,7 +116,7 @@ class Sweeper:
             swept = await self._broker.sweep(self._request)
             if swept.grace:
                 logger.warning(
-                    "no sweep ran for a while, or the store restarted; leases that were not renewed get one fresh window"
+                    "no sweep ran for a while, or the store restarted; leases that were not renewed get a fresh window"
                 )
                 self._publish([Event(EventKind.SWEEP_GRACE, self._clock.wall())])
             events = _events_of_return(swept, self._clock.wall(), self._triggered_by)

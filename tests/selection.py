@@ -242,12 +242,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if part is not None and any(rule.fits_file(path) for rule in part.rules) else True
 
 
+def must_run_alone(item: pytest.Item) -> bool:
+    """Whether it needs the machine to itself. Marked by `scenarios/conftest.py`, before `-m` looks at the marks."""
+    return any(rule.fits(_path(item), _names(item)) for rule in ALONE)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what belongs to another loop, and mark what must run alone."""
-    for item in items:
-        if any(rule.fits(_path(item), _names(item)) for rule in ALONE):
-            item.add_marker(pytest.mark.alone)
+    """Leave out what belongs to another loop."""
     loop = config.getoption("--loop")
     if loop in {None, "all"}:
         return

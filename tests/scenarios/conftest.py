@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.selection import must_run_alone
 from tests.servers import Proxy, RedisServer
 
 from .grounds import SQLITE, Ground, RedisGround, Servers, make_ground
@@ -19,6 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.scenario)
+            if must_run_alone(item):
+                item.add_marker(pytest.mark.alone)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

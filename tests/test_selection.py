@@ -89,11 +89,9 @@ def test_it(kind): ...
 """
 
 
-@pytest.mark.parametrize(
-    ("loop", "told"), [("test", "1 passed, 1 deselected"), ("cluster", "2 deselected"), ("all", "2 ")]
-)
+@pytest.mark.parametrize(("loop", "left_out"), [("test", "1 deselected"), ("cluster", "2 deselected"), ("all", "")])
 def test_a_loop_leaves_out_its_parts_and_a_part_without_tests_is_no_failure(
-    loop: str, told: str, tmp_path: Path
+    loop: str, left_out: str, tmp_path: Path
 ) -> None:
     (tmp_path / "test_two.py").write_text(_TWO)
     plugins = ["-p", "tests.selection", "-p", "no:cacheprovider", "-p", "no:tenure"]
@@ -102,7 +100,8 @@ def test_a_loop_leaves_out_its_parts_and_a_part_without_tests_is_no_failure(
         cwd=_ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
-    assert told in run.stdout
+    assert left_out in run.stdout
+    assert ("deselected" in run.stdout) == bool(left_out), "a server that is not here is skipped, not left out"
 
 
 def test_make_quick_starts_no_server(monkeypatch: pytest.MonkeyPatch) -> None:

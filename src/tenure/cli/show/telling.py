@@ -14,6 +14,7 @@ from tenure.cli.show.account import below, now, sentence
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
 from tenure.message import DEFAULT_PRIORITY, MessageState
+from tenure.rules.sendable import is_too_deep
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -177,9 +178,10 @@ def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
 def _tell_json(out: "Console", name: str, raw: bytes, *, full: bool) -> None:
     out.print(f"\n{name}", style="bold")
     try:
-        text = msgspec.json.format(raw, indent=2).decode()
+        # Nested too deep, the indentation alone would be a hundred megabytes.
+        text = repr(raw) if is_too_deep(raw) else msgspec.json.format(raw, indent=2).decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        text = repr(raw)  # somebody has written over it, or it is nested too deep: it is shown as it is
+        text = repr(raw)  # somebody has written over it: it is shown as it is
     _indented(out, text, full=full)
 
 

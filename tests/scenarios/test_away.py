@@ -53,6 +53,7 @@ def test_a_worker_that_dies_with_its_server_is_found_dead_when_the_server_is_bac
     (id,) = stage.submit("pass_gate", {"gate": "open"})
     stage.until_started(1)
     heir = stage.worker(concurrency=1)
+    stage.until(lambda: " runs " in heir.said, "the second worker has started")
 
     server.kill()
     doomed.kill()

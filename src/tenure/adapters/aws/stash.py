@@ -21,7 +21,7 @@ from tenure.errors import BrokerUnavailable, TenureError
 
 logger = logging.getLogger("tenure.aws")
 
-#: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of so long on average.
+#: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of at most so long.
 #: It differs each time, because delays are whole seconds, and those in step with them would be the first for ever.
 _LOOK_SECONDS = 0.5
 #: What nobody took for so long is put back.
@@ -81,7 +81,7 @@ class Stash:
                 if poll.done() and poll.exception() is not None:
                     raise poll.exception() or BrokerUnavailable("")
             if self._is_virtual and not any(self._copies.get(spot) for spot in spots):
-                await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.5, 1.5), left))  # noqa: S311 - no secret
+                await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
 
     async def close(self) -> None:
         """Wait for the polls under way, and put everything back."""

@@ -157,10 +157,21 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "live",
-        "That the suites on real accounts leave nothing there, however they end: about those suites, which `make test`"
-        " does not run, and no promise of Tenure.",
-        2,
-        (Rule(("live/test_leaving.py",)),),
+        "The suites for real accounts, run on the stand-ins: that they work, and leave nothing there, however they end."
+        " About those suites, which no loop runs without an account, and no promise of Tenure.",
+        3,
+        (Rule(("live/*",)),),
+    ),
+    Part(
+        "pages",
+        "The pages that are about the stand-ins for the clouds, and examples for their own clients. What they show is"
+        " held by adapters/aws, adapters/azure and standalone; that a page shows what is true is only known by running"
+        " it.",
+        3,
+        (
+            Rule(("docs/test_pages.py",), ("run-on-sqs", "run-on-azure", "migrate-from-your-own-loop")),
+            Rule(("examples/test_standalone.py",)),
+        ),
     ),
     Part(
         "clouds",
@@ -168,7 +179,7 @@ PARTS: tuple[Part, ...] = (
         " Valkey; every call of a cloud adapter that may be cut off is cut off in adapters/aws and adapters/azure.",
         2,
         (
-            Rule(("scenarios/test_azure*", "scenarios/test_cloud*")),
+            Rule(("scenarios/test_azure*", "scenarios/test_cloud*", "scenarios/test_sqs*")),
             Rule(("scenarios/*",), ("azurite", "fauxqs", "ministack", "sqs", "azure")),
         ),
     ),
@@ -300,5 +311,7 @@ def _path(item: pytest.Item) -> str:
 def _names(item: pytest.Item) -> Iterator[str]:
     """What a rule may call a test by."""
     yield from item.nodeid.partition("[")[0].split("::")[1:]
-    yield from re.findall(r"\w+", item.nodeid.partition("[")[2])
+    parameters = item.nodeid.partition("[")[2]
+    yield from re.findall(r"\w+", parameters)
+    yield from re.findall(r"[\w-]+", parameters)
     yield from (f"fixture:{name}" for name in getattr(item, "fixturenames", ()))

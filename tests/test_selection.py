@@ -1,12 +1,14 @@
 """What the loops run: every test somewhere, each part in the rota, and nothing that depends on the machine."""
 
 import itertools
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.kit.project import NO_OTHER_PLUGINS
 from tests.rota import VERSIONS, Entry, entries, in_turn, plan
 from tests.selection import ALONE, NOT_QUICK, PARTS, Rule, part_of
 from tests.servers.aws import start_aws
@@ -94,10 +96,10 @@ def test_a_loop_leaves_out_its_parts_and_a_part_without_tests_is_no_failure(
     loop: str, left_out: str, tmp_path: Path
 ) -> None:
     (tmp_path / "test_two.py").write_text(_TWO)
-    plugins = ["-p", "tests.selection", "-p", "no:cacheprovider", "-p", "no:tenure"]
+    plugins = ["-p", "xdist", "-p", "tests.selection", "-p", "no:cacheprovider"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *plugins, "--rootdir", tmp_path, "--loop", loop, tmp_path],
-        cwd=_ROOT, capture_output=True, text=True, check=False,
+        cwd=_ROOT, env={**os.environ, **NO_OTHER_PLUGINS}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
     assert left_out in run.stdout

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.kit.project import NO_OTHER_PLUGINS
 from tests.machine_pulse import Pulse, PulseProcess
 from tests.standstill import TookTooLong, check_duration
 
@@ -68,9 +69,22 @@ def _run(
         f"machine_pulse.STILL_SECONDS = {still}",
     ]
     (folder / "conftest.py").write_text("\n".join(lines))
-    options = ["-q", "--timeout", "4", "-p", "tests.standstill", "-p", "no:cacheprovider", "-c", os.devnull]
+    options = [
+        "-q",
+        "-p",
+        "pytest_timeout",
+        "--timeout",
+        "4",
+        "-p",
+        "tests.standstill",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+    ]
     path = os.pathsep.join([str(_ROOT), str(_ROOT / "src")])
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # for this run alone
+    ours |= NO_OTHER_PLUGINS
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), str(folder)], cwd=folder,
         capture_output=True, text=True, check=False, env={**ours, "PYTHONPATH": path}, timeout=110,

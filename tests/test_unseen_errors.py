@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.kit.project import NO_OTHER_PLUGINS
 
 pytest_plugins = ["pytester"]
 
@@ -35,6 +36,8 @@ def test_an_error_that_nothing_looked_at_fails_the_test(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, lines: str, *, passes: bool
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    for name, value in NO_OTHER_PLUGINS.items():
+        monkeypatch.setenv(name, value)
     pytester.makepyfile(_TEST.replace("TASK", lines))
     result = pytester.runpytest_subprocess("-p", "tests.unseen_errors", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, errors=0 if passes else 1)

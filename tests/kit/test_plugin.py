@@ -40,7 +40,7 @@ async def test_publishing_survives_a_crash(kit):
 
 def test_five_lines_tell_an_idempotent_handler_from_another(tmp_path: Path) -> None:
     write(tmp_path, jobs=JOBS, conftest=CONFTEST, test_jobs=FIVE_LINES)
-    result = run_pytest(tmp_path)
+    result = run_pytest(tmp_path, as_installed=True)
     assert result.returncode == 1
     assert "assert ['article-1', 'article-1'] == ['article-1']" in result.stdout
     assert "plugin.py" not in result.stdout

@@ -10,9 +10,10 @@ is named in NOT_QUICK; so a new file needs no rule. A pytest plugin, loaded by `
 Without `--loop` nothing is left out.
 """
 
+import functools
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -41,15 +42,16 @@ class Rule(NamedTuple):
         """Whether no test of its files is exempt."""
         return not self.words and not self.but
 
+    @functools.cache  # noqa: B019 - a few rules, some hundred files
     def fits_file(self, path: str) -> bool:
         """Whether it may name tests of this file."""
         return not self.files or any(fnmatch(path, pattern) for pattern in self.files)
 
-    def fits(self, path: str, names: Iterable[str]) -> bool:
+    def fits(self, path: str, names: set[str]) -> bool:
         """Whether it names this test."""
-        names = set(names)
-        is_meant = not self.words or not names.isdisjoint(self.words)
-        return is_meant and names.isdisjoint(self.but) and self.fits_file(path)
+        if not self.fits_file(path):
+            return False
+        return (not self.words or not names.isdisjoint(self.words)) and names.isdisjoint(self.but)
 
 
 class Part(NamedTuple):
@@ -207,9 +209,8 @@ ALONE: tuple[Rule, ...] = (Rule(("scenarios/test_killing.py",)),)
 LOOPS = ("quick", "test", "all")
 
 
-def part_of(path: str, names: Iterable[str]) -> Part | None:
+def part_of(path: str, names: set[str]) -> Part | None:
     """The part that a test belongs to. None: `make test` runs it."""
-    names = set(names)
     return next((part for part in PARTS if any(rule.fits(path, names) for rule in part.rules)), None)
 
 
@@ -272,7 +273,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_wanted(item: pytest.Item, loop: str) -> bool:
-    path, names = _path(item), set(_names(item))
+    path, names = _path(item), _names(item)
     part = part_of(path, names)
     if loop not in LOOPS:
         return part is not None and part.name == loop
@@ -305,13 +306,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _path(item: pytest.Item) -> str:
-    return item.path.relative_to(_HERE).as_posix() if item.path.is_relative_to(_HERE) else item.path.as_posix()
+    return _below_tests(item.path)
 
 
-def _names(item: pytest.Item) -> Iterator[str]:
+@functools.cache
+def _below_tests(path: Path) -> str:
+    return path.relative_to(_HERE).as_posix() if path.is_relative_to(_HERE) else path.as_posix()
+
+
+def _names(item: pytest.Item) -> set[str]:
     """What a rule may call a test by."""
-    yield from item.nodeid.partition("[")[0].split("::")[1:]
-    parameters = item.nodeid.partition("[")[2]
-    yield from re.findall(r"\w+", parameters)
-    yield from re.findall(r"[\w-]+", parameters)
-    yield from (f"fixture:{name}" for name in getattr(item, "fixturenames", ()))
+    called, _, parameters = item.nodeid.partition("[")
+    names = set(called.split("::")[1:])
+    names.update(re.findall(r"\w+", parameters), re.findall(r"[\w-]+", parameters))
+    names.update(f"fixture:{name}" for name in getattr(item, "fixturenames", ()))
+    return names

@@ -44,7 +44,7 @@ _ROOT = Path(__file__).parents[1]
     ids=itertools.count(),
 )
 def test_a_test_belongs_to_one_part_or_to_make_test(path: str, names: list[str], part: str | None) -> None:
-    found = part_of(path, names)
+    found = part_of(path, set(names))
     assert (None if found is None else found.name) == part
 
 

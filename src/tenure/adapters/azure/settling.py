@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from tenure.adapters.azure import ghosts, posting
-from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
+from tenure.adapters.azure.entry import Kept, Letter, Life, counter_fields, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
 from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
@@ -111,7 +111,8 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     if not has_letter:
         return store.group(kept, "delete")
     generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
-    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **generation)
+    counted = counter_fields(kept.life.counters)
+    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **counted, **generation)
 
 
 def ended(life: Life, message: Message, wall: float) -> Letter:
@@ -119,6 +120,7 @@ def ended(life: Life, message: Message, wall: float) -> Letter:
     return Letter(
         id=life.id, queue=life.queue, task=message.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
         key=Scope.of(message).key, generation=message.generation, digest=digest(message), is_put=True, is_ended=True,
+        counters=life.counters,
     )  # fmt: skip
 
 

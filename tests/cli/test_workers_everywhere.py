@@ -35,7 +35,7 @@ async def _held(url: str, sends: int) -> str:
         for number in range(20):
             request = LeaseRequest(owner.id, f"r{number}", (QUEUE,), 5, 30.0, has_presence=True)
             lent += len(await holder.broker.lease(request))
-            if lent == 2:  # noqa: PLR2004 - as many as there are
+            if lent == 2:
                 break
         async with Tenure(url) as other:
             (row,) = (await _look(other))[0]

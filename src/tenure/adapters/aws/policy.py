@@ -71,7 +71,7 @@ def _accepted(queue: str, policy: Policy) -> Finding:
         "are used up, or without a run. Tenure then believes that it waits, and tells of no dead letter"
     )
     remedy = (
-        f"Set max_attempts to {max(1, policy.receives)} at most, watch {policy.target!r}, and send what lies there back "
-        "by SQS's own redrive (start-message-move-task)"
+        f"Set max_attempts to {max(1, policy.receives)} at most, watch {policy.target!r}, and send what lies there "
+        "back by SQS's own redrive (start-message-move-task)"
     )
     return Finding("redrive_policy", Severity.WARNING, f"queue {queue}", evidence, remedy)

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def _app(place: Place, attempts: list[int]) -> Tenure:
         return n
 
     @app.on_foreign
-    def route(foreign: Foreign) -> Call | None:
+    def route(foreign: Foreign) -> Call[Any] | None:
         return foreign.call(flaky)
 
     return app

@@ -168,7 +168,7 @@ class Beating:
         if callback is not None:
             try:
                 callback(*arguments)
-            except Exception:  # the caller's own code may raise anything; the lease matters more
+            except Exception:  # noqa: BLE001 - the caller's own code may raise anything; the lease matters more
                 self._log(
                     logging.ERROR, "heartbeat_callback_failed", "the heartbeat of %s called %s, which failed", name,
                     exc_info=True,

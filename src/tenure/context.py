@@ -131,8 +131,12 @@ class _Shared:
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records carry task, message id and attempt."""
-        about = {"task": self.message.task, "message_id": self.message.id, "attempt": self.attempt}
+        """A logger whose records carry task, message id and attempt, and the correlation id if there is one."""
+        about: dict[str, object] = {
+            "task": self.message.task, "message_id": self.message.id, "attempt": self.attempt
+        }  # fmt: skip
+        if self.message.correlation_id is not None:
+            about["correlation_id"] = self.message.correlation_id
         return logging.LoggerAdapter(logger, about)
 
     def progress(self, fraction: float | None = None, note: str = "") -> None:

@@ -59,6 +59,16 @@ def decode(raw: bytes) -> Message:
         raise BodyUndecodable(_explain(raw, error), newer=_is_newer(raw)) from error
 
 
+def log_fields(id: str, raw: bytes | None = None) -> dict[str, str]:
+    """Fields for a log line about a message: its id, and its correlation where `raw` is its envelope."""
+    fields = {"message_id": id}
+    try:
+        correlation = decode(raw).correlation_id if raw else None
+    except BodyUndecodable:
+        return fields
+    return fields if correlation is None else fields | {"correlation_id": correlation}
+
+
 def split(message: Message) -> tuple[bytes, bytes]:
     """The payload apart from everything else, for queues whose other readers know the payload alone."""
     return encode(msgspec.structs.replace(message, body=ELSEWHERE)), bytes(message.body)

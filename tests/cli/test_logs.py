@@ -142,3 +142,17 @@ def test_a_name_that_is_no_utf8_is_told_in_json_too(said: Callable[[], str]) -> 
     assert (first["message"], first["level"]) == ("no such file: a\\udcff.txt", "error")
     assert (second["message"], second["task"], second["attempt"]) == ("plain", "b\\udcff", 3)
     assert "c\\" in second["code"]
+
+
+def test_what_a_message_belongs_to_stands_in_json_alone(said: Callable[[], str]) -> None:
+    message = msgspec.structs.replace(MESSAGE, correlation_id="c-1")
+    for style in ("json", "text"):
+        logs.install(style, verbose=False)
+        Context(message, 2, 7, None, None).log.info("here")  # type: ignore[arg-type]
+        logging.getLogger("tenure.azure").warning("%s waits", "m1", extra={"message_id": "m1", "correlation_id": "c-1"})
+    by_handler, by_broker, handlers_line, brokers_line = said().splitlines()
+    for line in (by_handler, by_broker):
+        entry = msgspec.json.decode(line)
+        assert (entry["message_id"], entry["correlation_id"]) == ("m1", "c-1")
+    assert handlers_line.endswith("here [task=deliver message_id=m1 attempt=2]")
+    assert brokers_line.endswith("m1 waits"), "it names its message itself"

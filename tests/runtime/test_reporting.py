@@ -148,6 +148,15 @@ def test_a_record_of_a_failure_carries_what_machines_ask_for(caplog: pytest.LogC
     }
 
 
+def test_a_line_about_a_message_carries_its_correlation(caplog: pytest.LogCaptureFixture) -> None:
+    one = delivery(Retried(1.0, BROKEN))
+    assert one.message is not None
+    one.message = msgspec.structs.replace(one.message, correlation_id="c-1")
+    reporting.log(one, Settlement(Outcome.RETURNED))
+    (record,) = caplog.records
+    assert record.__dict__["correlation_id"] == "c-1"
+
+
 def test_the_traceback_stands_below_the_line_whatever_formats_it(caplog: pytest.LogCaptureFixture) -> None:
     record = told(Dead(Reason("max_attempts", "gave up", "Traceback: …\n")), caplog)
     plain = logging.Formatter("%(levelname)s %(message)s").format(record)

@@ -329,3 +329,34 @@ async def test_log_lines_carry_correlation_and_payload_hash(caplog: pytest.LogCa
         ("message_processed", "order-18", "c-3", "def"),
         ("duplicate_detected", "order-18", "c-4", "def"),
     ]
+
+
+async def test_a_line_about_a_store_that_fails_says_for_which_message(caplog: pytest.LogCaptureFixture) -> None:
+    dedup = MessageDeduplicator("x", store=Away(), on_store_failure="open")
+    await dedup.check_duplicate("order-1", "c-1")
+    async with dedup.once("order-2", "c-2", "abc"):
+        pass
+    await dedup.mark_processed("order-3", "c-3", "def")
+    names = ("event_type", "message_id", "correlation_id", "payload_hash", "container")
+    assert [tuple(vars(record)[name] for name in names) for record in caplog.records] == [
+        ("message_store_failed", "order-1", "c-1", None, "x"),
+        ("message_store_failed", "order-2", "c-2", "abc", "x"),
+        ("message_store_failed", "order-3", "c-3", "def", "x"),
+    ]
+
+
+class Sticky(MemoryStore):
+    """Gives nothing up."""
+
+    def drop(self, key: str, tag: str) -> Steps[None]:
+        raise OSError("away")
+
+
+async def test_a_turn_that_cannot_be_given_up_says_whose_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    dedup = MessageDeduplicator("x", store=Sticky())
+    with pytest.raises(ZeroDivisionError):
+        async with dedup.once("order-1", "c-1", "abc"):
+            _ = 1 / 0
+    (record,) = caplog.records
+    names = ("event_type", "message_id", "correlation_id", "payload_hash")
+    assert tuple(vars(record)[name] for name in names) == ("message_turn_kept", "order-1", "c-1", "abc")

@@ -299,3 +299,14 @@ async def test_log_lines_carry_the_callers_own_names(caplog: pytest.LogCaptureFi
         await delete_message(_client(None), MESSAGE)
     told = [vars(record) for record in caplog.records]
     assert [(one["correlation_id"], one["payload_hash"]) for one in told] == [("c-1", "abc")] * 2 + [(None, None)]
+
+
+async def test_a_look_after_a_delete_carries_them_too(caplog: pytest.LogCaptureFixture) -> None:
+    client = _client(None)
+    client.url = "https://a.example/looked"
+    client.peek_messages.side_effect = OSError("away")
+    receipt = Receipt("m-1", "receipt-1", correlation_id="c-1", payload_hash="abc")
+    await MessageDeletionTracker("x").delete_and_track(client, receipt, verify=True)
+    (record,) = [vars(one) for one in caplog.records]
+    names = ("event_type", "message_id", "correlation_id", "payload_hash", "container")
+    assert [record[name] for name in names] == ["message_deletion_unverified", "m-1", "c-1", "abc", "x"]

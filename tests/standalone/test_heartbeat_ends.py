@@ -248,3 +248,22 @@ async def test_every_line_carries_the_callers_own_names(
     kinds = ["heartbeat_started", "heartbeat_extended", "heartbeat_stats", "message_deletion"]
     assert [one["event_type"] for one in told] == kinds
     assert {(one["correlation_id"], one["payload_hash"]) for one in told} == {("c-1", "abc")}
+
+
+async def test_a_callback_that_raises_is_told_with_the_names_of_its_message(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: Exception) -> None:
+        raise ZeroDivisionError
+
+    client = FakeSqs(virtual_clock, virtual_clock.monotonic() + 30)
+    client.fails = lambda _: OSError("away")
+    async with VisibilityHeartbeat(
+        client, MESSAGE, queue_url="https://q", visibility_timeout=30, clock=virtual_clock,
+        correlation_id="c-1", payload_hash="abc", on_failure=broken,
+    ):  # fmt: skip
+        await asyncio.sleep(11)
+    told = [vars(one) for one in caplog.records if one.exc_info]
+    assert told
+    names = ("event_type", "correlation_id", "payload_hash")
+    assert {tuple(one[name] for name in names) for one in told} == {("heartbeat_callback_failed", "c-1", "abc")}

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from tenure.app import Tenure
 from tenure.cli.failing import NotBrowsable
 from tenure.cli.naming import paused
-from tenure.cli.seen import look
+from tenure.cli.seen import Seen, look
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
+from tenure.runtime.strangers import UNKNOWN_TASK
 
 if TYPE_CHECKING:
     from tenure.runtime.worker import Worker
@@ -64,6 +65,18 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
         return False  # whether they were tried cannot be told: all are waited for
     # Told from those that their sender delayed by being lent before.
     async for one in look(app.broker, delayed, [MessageState.DELAYED]):
-        if one.browsed.counters.deliveries and one.task in app.tasks:
+        if one.browsed.counters.deliveries and _is_ours(app, one):
             return False
     return True
+
+
+def _is_ours(app: Tenure, one: Seen) -> bool:
+    """Whether the app can run a message that was tried before.
+
+    What Tenure did not send names no task: it is the app's if the app routes what is foreign in its queue, and did not
+    give it back as a message of a newer Tenure.
+    """
+    if one.message is not None:
+        return one.task in app.tasks
+    reason = one.browsed.reason
+    return app.router.knows(one.browsed.queue) and (reason is None or reason.code != UNKNOWN_TASK)

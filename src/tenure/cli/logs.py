@@ -20,8 +20,10 @@ from tenure.cli.plain import one_line, plain_lines
 _ABOUT = ("task", "message_id", "attempt")
 #: What became of a message. A line that has these says in words what its fields say.
 _OUTCOME = ("code", "next", "seconds", "waited_seconds")
-#: Tells a reported end from what a handler says.
-_REPORTER = "tenure.worker"
+#: For machines: what a message belongs to.
+_RELATED = ("correlation_id",)
+#: Of what handlers say. Tenure's own lines name their message in words.
+_HANDLERS, _OWN = "tenure.task", "tenure."
 #: SDKs that tell of every single request at INFO.
 _TALKATIVE = ("azure", "botocore", "aiobotocore")
 
@@ -54,7 +56,8 @@ class _Text(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         """The line; what a handler says (`ctx.log`) is told which message it was. Our own lines name theirs."""
-        about = {} if record.name == _REPORTER else _fields(record, _ABOUT)
+        is_own = record.name.startswith(_OWN) and record.name != _HANDLERS
+        about = {} if is_own else _fields(record, _ABOUT)
         record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
         return one_line(super().formatMessage(record))
 
@@ -74,7 +77,7 @@ class _Json(logging.Formatter):
             "logger": record.name,
             **self._which,
             "message": record.getMessage(),
-            **_fields(record, _ABOUT + _OUTCOME),
+            **_fields(record, _ABOUT + _RELATED + _OUTCOME),
         }
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)

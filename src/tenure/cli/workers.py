@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A cell's worth.
 _MOST_TASKS = 3
+#: So many records are asked for side by side.
+_AT_ONCE = 50
 #: Longer than any worker leaves between two words.
 _SILENT_SECONDS = 10.0
 
@@ -38,7 +40,7 @@ class Held(msgspec.Struct, frozen=True):
 
     id: str
     queue: str
-    #: None: it cannot be read.
+    #: None: not known, as of a message that Tenure did not send.
     task: str | None
 
 
@@ -97,7 +99,9 @@ async def _look(app: Tenure) -> tuple[list[Row], list[Gone]]:
     found = await judged(app)
     living = [member for member in found.living if _is_seen(app, member.owner)]
     held = await asyncio.gather(*(app.broker.held(member.owner.id) for member in living))
-    rows = [_row(member, leases) for member, leases in zip(living, held, strict=True)]
+    gate = asyncio.Semaphore(_AT_ONCE)
+    holds = [await asyncio.gather(*(_held(app, lease, gate) for lease in leases)) for leases in held]
+    rows = [_row(member, messages) for member, messages in zip(living, holds, strict=True)]
     gone = [Gone(one.owner.id, one.proof) for one in found.dead if _is_seen(app, one.owner)]
     return sorted(rows, key=lambda row: (row.name, row.started_at)), gone
 
@@ -106,20 +110,22 @@ def _is_seen(app: Tenure, owner: Owner) -> bool:
     return any(map(app.sees, owner.queues))
 
 
-def _row(member: Member, leases: Sequence[Lease]) -> Row:
+def _row(member: Member, holds: Sequence[Held]) -> Row:
     owner = member.owner
-    holds = tuple(Held(lease.id, lease.queue, _task(lease)) for lease in leases)
     return Row(
-        owner.id, owner.name, owner.host, owner.pid, owner.started_at, owner.queues, owner.concurrency, holds,
+        owner.id, owner.name, owner.host, owner.pid, owner.started_at, owner.queues, owner.concurrency, tuple(holds),
         round(member.silent_seconds, 3), owner.slot,
     )  # fmt: skip
 
 
-def _task(lease: Lease) -> str | None:
+async def _held(app: Tenure, lease: Lease, gate: asyncio.Semaphore) -> Held:
+    """The task is in the envelope. On SQS only the holder has that, so the message's record is asked."""
     try:
-        return envelope.decode(lease.envelope).task
+        return Held(lease.id, lease.queue, envelope.decode(lease.envelope).task)
     except BodyUndecodable:
-        return None
+        async with gate:
+            record = await app.state.records.get(lease.id)
+        return Held(lease.id, lease.queue, None if record is None else record.task)
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -158,6 +164,6 @@ def _holds(row: Row) -> str:
     """How many, and of which tasks."""
     if not row.holds:
         return "nothing"
-    tasks = Counter(held.task or "unreadable" for held in row.holds)
+    tasks = Counter(held.task or "of unknown task" for held in row.holds)
     some = ", ".join(f"{number} {task}" for task, number in tasks.most_common(_MOST_TASKS))
     return f"{plural(len(row.holds), 'message')}: {some}{', …' if len(tasks) > _MOST_TASKS else ''}"

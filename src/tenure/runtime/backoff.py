@@ -30,7 +30,7 @@ class Backoff:
         self._since: float | None = None
         self._seconds = _FIRST
 
-    def failed(self, logger: logging.Logger, what: str, error: Exception) -> None:
+    def failed(self, logger: logging.Logger, what: str, error: Exception, level: int = logging.WARNING) -> None:
         """Note a failure; says so once a spell."""
         if self._since is None:
             now = self._clock.monotonic()
@@ -38,7 +38,7 @@ class Backoff:
                 others = self._others()
                 self._since = min([now, *others])
                 _IN_TROUBLE.add(self)
-            level = logging.DEBUG if others else logging.WARNING
+            level = logging.DEBUG if others else level
             logger.log(level, "%s: %s; trying again until it works", what, error)
 
     def succeeded(self, logger: logging.Logger, what: str) -> None:

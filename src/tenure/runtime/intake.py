@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.errors import BrokerUnavailable, OwnerRetired
+from tenure.errors import BrokerUnavailable, OwnerRetired, StoreForeign
 from tenure.lease import Lease, LeaseRequest
 from tenure.runtime.admission import Admission
 from tenure.runtime.backoff import Backoff
@@ -77,8 +77,10 @@ class Intake:
                 continue
             try:
                 leases = await self._fetch(want)
-            except BrokerUnavailable as error:
-                backoff.failed(logger, "leasing", error)
+            except (BrokerUnavailable, StoreForeign) as error:
+                # Somebody else wrote to a key of our only queue: people must act, and a new worker would find the same.
+                level = logging.ERROR if isinstance(error, StoreForeign) else logging.WARNING
+                backoff.failed(logger, "leasing", error, level)
                 await self._interruptible(backoff.pause)
                 continue
             backoff.succeeded(logger, "leasing")
@@ -125,7 +127,7 @@ class Intake:
                     await asyncio.sleep(IDLE_SECONDS)
         except TimeoutError:
             pass  # by `pause`
-        except BrokerUnavailable:
+        except (BrokerUnavailable, StoreForeign):
             await asyncio.sleep(1.0)  # the next lease call says what is wrong
         finally:
             self._patience = None

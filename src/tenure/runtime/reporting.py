@@ -166,6 +166,8 @@ def _say(
     about: dict[str, object] = {"message_id": delivery.id, "attempt": delivery.attempt, **(more or {})}
     if delivery.message is not None:
         about["task"] = delivery.message.task
+        if delivery.message.correlation_id is not None:
+            about["correlation_id"] = delivery.message.correlation_id
     if reason is not None:
         about |= {"code": reason.code, "next": next_step}
     message, arguments = "%s: %s", (_name(delivery), told)

@@ -168,8 +168,11 @@ class Beating:
         if callback is not None:
             try:
                 callback(*arguments)
-            except Exception:  # the caller's own code may raise anything; the lease matters more
-                logger.exception("%s of the heartbeat for %s failed", name, self._job["job_id"] or "the message")
+            except Exception:  # noqa: BLE001 - the caller's own code may raise anything; the lease matters more
+                self._log(
+                    logging.ERROR, "heartbeat_callback_failed", "the heartbeat of %s called %s, which failed", name,
+                    exc_info=True,
+                )  # fmt: skip
 
     def _end_at_limit(self, why: str) -> None:
         self.is_at_limit = True
@@ -260,11 +263,13 @@ class Beating:
                 plan.extension_seconds, plan.interval_seconds, plan.extension_seconds / 3,
             )  # fmt: skip
 
-    def _log(self, level: int, event: str, sentence: str, *words: object, **more: object) -> None:
+    def _log(
+        self, level: int, event: str, sentence: str, *words: object, exc_info: bool = False, **more: object
+    ) -> None:  # fmt: skip
         counts = {"extension_count": self.extension_count, "total_extended_seconds": self.total_extended_seconds}
         names = {**self._job, **self.receipt.log_fields}
         extra = {"event_type": event, **names, **counts, "extension_seconds": self._plan.extension_seconds, **more}
-        logger.log(level, sentence, self._job["job_id"] or "the message", *words, extra=extra)
+        logger.log(level, sentence, self._job["job_id"] or "the message", *words, extra=extra, exc_info=exc_info)
 
 
 def _refuse_no_span(**given: float | None) -> None:

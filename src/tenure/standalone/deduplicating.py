@@ -86,7 +86,8 @@ class Deduplicating:
         where = "in this process"
         record = self._seen.get(message_id)
         if record is None:
-            record = yield from self._ask(self._look(message_id), None, "nothing was looked up")
+            about = self._made(message_id, correlation_id, None, "running", self._claim)
+            record = yield from self._ask(self._look(message_id), None, "nothing was looked up", about)
             if record is None or record.status != "processed" or record.is_expired(self._clock.wall()):
                 return False, None
             where = "in the store"
@@ -101,7 +102,7 @@ class Deduplicating:
         """Remember that it was done."""
         record = self._made(message_id, correlation_id, payload_hash, "processed", self._keep)
         what = f"{message_id} was done, and that was not written down"
-        yield from self._ask(self._mark(record), None, what)
+        yield from self._ask(self._mark(record), None, what, record)
         self._seen.add(record)
         self._tell_processed(record)
 
@@ -132,7 +133,7 @@ class Deduplicating:
             mine = self._made(message_id, correlation_id, payload_hash, "running", self._claim)
             # A store that is away, with "open": nobody else is asked, and nothing can be written at the end.
             unasked = Turn(TurnState.FIRST, mine)
-            turn = yield from self._ask(self._take(mine), unasked, f"{message_id} was not begun")
+            turn = yield from self._ask(self._take(mine), unasked, f"{message_id} was not begun", mine)
         if not turn.is_first:
             self._refuse_other_payload(turn.record, message_id, payload_hash)
             if turn.is_done:
@@ -180,7 +181,7 @@ class Deduplicating:
 
     def _replace(self, turn: Turn, record: DeduplicationRecord, what: str) -> Steps[None]:
         key, body, seen = self._key(record.message_id), msgspec.json.encode(record), str(turn._tag)  # noqa: SLF001
-        tag = yield from self._ask(self._put(key, body, seen, record), seen, f"{record.message_id}: {what}")
+        tag = yield from self._ask(self._put(key, body, seen, record), seen, f"{record.message_id}: {what}", record)
         if tag is None:
             msg = (
                 f"the turn for {record.message_id} lapsed after {self._claim:g} s and somebody else took it: "
@@ -205,7 +206,9 @@ class Deduplicating:
             yield from self._store.drop(self._key(turn.record.message_id), turn._tag)  # noqa: SLF001
         except Exception as error:  # noqa: BLE001 - the handler's own error is on its way, and matters more
             self.store_failures += 1
-            logger.warning("the turn for %s could not be given up: %s; it lapses", turn.record.message_id, error)
+            extra = {"event_type": "message_turn_kept", **turn.record.log_fields}
+            sentence = "the turn for %s could not be given up: %s; it lapses"
+            logger.warning(sentence, turn.record.message_id, error, extra=extra)
 
     def prune_steps(self) -> Steps[int]:
         """Remove the records of this service that are older than `keep_seconds`, and than a turn; how many."""
@@ -234,8 +237,10 @@ class Deduplicating:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _ask(self, steps: Steps[T], otherwise: T, what: str) -> Steps[T]:
-        """Ask the store. Where it fails: raise, or go on as if it had said `otherwise`."""
+    def _ask(
+        self, steps: Steps[T], otherwise: T, what: str, about: DeduplicationRecord | None = None
+    ) -> Steps[T]:  # fmt: skip
+        """Ask the store, perhaps `about` a message. Where it fails: raise, or go on as if it had said `otherwise`."""
         try:
             return (yield from steps)
         except TenureError:
@@ -249,17 +254,14 @@ class Deduplicating:
             if not self._is_open:
                 msg = f"the store of {self.container_name} cannot be asked: {why}; {what}"
                 raise BrokerUnavailable(msg, outcome_unknown=not is_refused) from error
-            logger.warning("the store of %s cannot be asked: %s; going on without it", self.container_name, why)
+            fields = {"container": self.container_name} if about is None else about.log_fields
+            extra = {"event_type": "message_store_failed", **fields}
+            sentence = "the store of %s cannot be asked: %s; going on without it"
+            logger.warning(sentence, self.container_name, why, extra=extra)
             return otherwise
 
     def _tell_processed(self, record: DeduplicationRecord) -> None:
-        extra = {
-            "event_type": "message_processed",
-            "message_id": record.message_id,
-            "correlation_id": record.correlation_id or None,
-            "payload_hash": record.payload_hash,
-            "container": self.container_name,
-        }
+        extra = {"event_type": "message_processed", **record.log_fields}
         logger.debug("%s is processed", record.message_id, extra=extra)
 
     def _detect(self, message_id: str, reason: str, correlation_id: str | None, payload_hash: str | None) -> str:

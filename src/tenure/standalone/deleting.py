@@ -96,9 +96,15 @@ def _tell(receipt: Receipt, deletion: Deletion) -> None:
         log_about(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
 
 
-def verify_steps(queue: Queue, message_id: str, container_name: str) -> Steps[bool | None]:
-    """Look whether a message is gone."""
-    extra = {"message_id": message_id, "container": container_name}
+def verify_steps(
+    queue: Queue, message_id: str, container_name: str, receipt: Receipt | None = None
+) -> Steps[bool | None]:  # fmt: skip
+    """Look whether a message is gone. The receipt has the caller's own names for it, for the log."""
+    names = Receipt(message_id, "") if receipt is None else receipt
+    extra = {
+        "event_type": "message_deletion_unverified", "message_id": message_id, **names.log_fields,
+        "container": container_name,
+    }  # fmt: skip
     try:
         is_there = yield from queue.look(message_id)
     except BadArgument:
@@ -128,7 +134,7 @@ class DeletionCounts:
         deletion = yield from delete_steps(queue, message, trying)
         self.count(deletion)
         if verify and deletion.ok:
-            is_gone = yield from verify_steps(queue, deletion.message_id, self.container_name)
+            is_gone = yield from verify_steps(queue, deletion.message_id, self.container_name, Receipt.of(message))
             if not is_gone:
                 with self._lock:
                     self.unverified_deletions += 1

@@ -25,6 +25,16 @@ class DeduplicationRecord(msgspec.Struct, frozen=True):
     token: str = ""
     container: str = ""
 
+    @property
+    def log_fields(self) -> dict[str, str | None]:
+        """What tells its message from others, as fields of a log record."""
+        return {
+            "message_id": self.message_id,
+            "correlation_id": self.correlation_id or None,
+            "payload_hash": self.payload_hash,
+            "container": self.container,
+        }
+
     def is_expired(self, now: float | None = None) -> bool:
         """Whether its time is over, by now or by a moment in Unix seconds."""
         return (SYSTEM_CLOCK.wall() if now is None else now) - self.timestamp > self.ttl_seconds

@@ -11,6 +11,7 @@ from tests.servers.proxy_http import HttpProxy
 
 from tenure.adapters import aws
 from tenure.adapters.aws.faults import LoginRefused, PermissionMissing
+from tenure.adapters.aws.naming import physical
 from tenure.assembly import connect
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadURL, BrokerUnavailable, StoreMissing
@@ -29,6 +30,14 @@ def test_options_are_read() -> None:
     options = _read("sqs://eu-west-1?prefix=shop-&create=yes&priorities=3&profile=ops&endpoint=http://localhost:4566/")
     assert (options.prefix, options.create, options.priorities, options.profile) == ("shop-", True, 3, "ops")
     assert options.endpoint == "http://localhost:4566"
+
+
+@pytest.mark.parametrize(
+    ("said", "queue"), [("shop", "shop-orders"), ("shop-", "shop-orders"), ("shop_", "shop_orders")]
+)
+def test_a_prefix_stands_apart_from_the_name_of_its_queue(said: str, queue: str) -> None:
+    options = _read(f"sqs://eu-west-1?prefix={said}")
+    assert physical(options.prefix, "orders", 0, 1) == queue
 
 
 def test_the_state_may_be_in_another_region_and_table() -> None:
@@ -51,6 +60,7 @@ def test_the_state_may_be_in_another_region_and_table() -> None:
         ("sqs://eu-west-1?colour=red", "is not an option"),
         ("sqs://eu-west-1?body_limit=12", "1024 to 1048576"),
         ("sqs://eu-west-1?keep_seconds=-1", "above 0"),
+        ("sqs://eu-west-1?redrive_policy=yes", "refuse or accept"),
     ],
 )
 def test_what_cannot_be_meant_is_told(url: str, words: str) -> None:

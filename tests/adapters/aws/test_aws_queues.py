@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -36,6 +36,24 @@ FINAL = Reason("rejected", "never")
 @pytest.fixture
 def house() -> SqsHarness:
     return SqsHarness()
+
+
+class AcceptingHarness(SqsHarness):
+    """Takes a queue whose own policy moves messages away soon."""
+
+    changes: ClassVar[dict[str, Any]] = {**SqsHarness.changes, "accepts_redrive_policy": True}
+
+
+class AcceptingFauxqsHarness(FauxqsHarness):
+    """Likewise, on the other stand-in."""
+
+    changes: ClassVar[dict[str, Any]] = {**FauxqsHarness.changes, "accepts_redrive_policy": True}
+
+
+@pytest.fixture(params=[AcceptingHarness, AcceptingFauxqsHarness], ids=["ministack", "fauxqs"])
+def accepting(request: pytest.FixtureRequest) -> SqsHarness:
+    kind: type[SqsHarness] = request.param
+    return kind()
 
 
 @pytest.fixture(params=[SqsHarness, FauxqsHarness], ids=["ministack", "fauxqs"])
@@ -343,7 +361,9 @@ async def _with_policy(house: SqsHarness, receives: int) -> None:
 
 async def test_a_redrive_policy_that_is_too_eager_refuses_to_start(either: SqsHarness) -> None:
     await _with_policy(either, 3)
-    with pytest.raises(RedriveTooSoon, match=r"after 3 receives .* Set maxReceiveCount to 100 at least"):
+    with pytest.raises(
+        RedriveTooSoon, match=r"after 3 receives .* Set maxReceiveCount to 100 at least.*redrive_policy=accept"
+    ):
         await either.lease(either.stranger())
     async with Stage(either) as stage:
 
@@ -369,6 +389,25 @@ async def test_a_patient_redrive_policy_is_respected_and_told(
     assert f"after 1000 receives SQS itself moves a message to queue '{either._name}-theirs'" in finding.evidence
     assert caplog.text.count("[redrive_policy]") == 1
     assert (await either.lease_one(either.stranger())).counters == Counters(deliveries=1)
+
+
+async def test_an_eager_redrive_policy_can_be_accepted_and_is_told_with_what_it_means(
+    accepting: SqsHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    await _with_policy(accepting, 3)
+    with caplog.at_level(logging.WARNING):
+        message = await accepting.put()
+        (finding,) = await accepting.broker.check([QUEUE])
+    assert (finding.id, finding.severity) == ("redrive_policy", Severity.WARNING)
+    assert "after 3 receives" in finding.evidence
+    assert "before its attempts are used up" in finding.evidence
+    assert "max_attempts to 3 at most" in finding.remedy
+    assert caplog.text.count("[redrive_policy]") == 1
+    # As the finding says: a give-back is a receive too.
+    for _ in range(3):
+        await accepting.broker.give_back([GiveBack(await accepting.lease_one(accepting.stranger()))])
+    assert await accepting.lease_all(accepting.stranger()) == []
+    assert await accepting.state_of(message.id) is MessageState.READY
 
 
 async def test_a_queue_without_a_policy_has_no_finding(house: SqsHarness) -> None:

@@ -106,6 +106,12 @@ def test_a_connection_string_that_says_nothing_is_told_of() -> None:
     assert f"no credentials ({options.doubt}); nothing was started (nobody is logged in)" in told
 
 
+@pytest.mark.parametrize("said", ["shop", "shop-"])
+def test_a_prefix_stands_apart_from_the_name_of_its_queue(said: str) -> None:
+    options = _read(f"azure://acme?prefix={said}")
+    assert (queue_name(options.prefix, "orders"), options.table) == ("shop-orders", "shoptenure")
+
+
 @pytest.mark.parametrize(
     "url",
     [

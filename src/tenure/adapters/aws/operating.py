@@ -27,6 +27,7 @@ from tenure.adapters.aws.sending import group_of
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.wire import Attribute
 from tenure.claim import Scope
+from tenure.envelope import log_fields
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
 from tenure.record import Ending
@@ -72,7 +73,10 @@ async def _redrive(store: Store, id: str) -> bool:
     if entry.is_redriving:
         (refusal,) = await store.queues.send([_parcel(id, entry, message, text, attributes)])
         if refusal:
-            logger.warning("%s was not redriven, and stays a dead letter: SQS refused it (%s)", id, refusal)
+            about = log_fields(id, text.encode())
+            logger.warning(
+                "%s was not redriven, and stays a dead letter: SQS refused it (%s)", id, refusal, extra=about
+            )
             return False
         await store.desk.change_one(ENTRY, entry_place(id), _arrived)
         await _drop_body(store, id, entry)

@@ -1,7 +1,7 @@
 """How the services are reached and used: what a URL says before and after its `?`.
 
     sqs://eu-west-1                                 queues there, state in the DynamoDB table `tenure` there
-    sqs://eu-west-1?profile=ops&prefix=shop-        credentials of a profile; physical queues are called shop-…
+    sqs://eu-west-1?profile=ops&prefix=shop         credentials of a profile; physical queues are called shop-…
     sqs://eu-west-1?create=yes                      queues and the table are made where they are missing
     sqs://eu-west-1?priorities=3                    three physical queues to a queue: …, …-low, …-high
     sqs://eu-west-1?wire=plain                      bodies are the payload alone, for workers that do not know Tenure
@@ -30,10 +30,11 @@ _TAKEN = {
     "table": "the name of a DynamoDB table: 3 to 255 letters, digits and . - _",
     "profile": "the name of a profile in the shared configuration",
     "account": "the number of the account that has the queues: 12 digits",
-    "prefix": "letters, digits, - and _, put before the name of every queue",
+    "prefix": "up to 40 letters, digits, - and _",
     "create": "yes or no",
     "priorities": "1, 2 or 3",
     "wire": "envelope or plain",
+    "redrive_policy": "refuse or accept",
     "keep_seconds": "a number of seconds above 0",
     "body_limit": "a number of bytes from 1024 to 1048576",
     "timeout_seconds": "a number of seconds above 0",
@@ -60,12 +61,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     table: str = "tenure"
     profile: str | None = None
     account: str | None = None
+    #: As it stands before the name of every queue, with what keeps the two apart.
     prefix: str = ""
     #: Whether queues and the table are made where they are missing.
     create: bool = False
     priorities: int = 1
     #: How messages are written (`wire.py`). Both are read.
     wire: str = ENVELOPE
+    #: Whether a queue may be used whose own policy moves messages away after few receives (`policy.py`).
+    accepts_redrive_policy: bool = False
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86_400.0
     body_limit: int = MAX_BODY - ATTRIBUTES
@@ -97,6 +101,8 @@ def read_options(url: str, parts: SplitResult) -> Options:
         raise BadURL(msg)
     said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
     where = said.pop("state", {})  # several fields in one word
+    if "redrive_policy" in said:
+        said["accepts_redrive_policy"] = said.pop("redrive_policy") == "accept"
     return Options(region=region, **said | where)
 
 
@@ -118,12 +124,19 @@ def _read(name: str, value: str) -> object:  # noqa: C901, PLR0911 - a table of 
         case "table":
             return value if _TABLE.fullmatch(value) else None
         case "prefix":
-            return value if _PREFIX.fullmatch(value) else None
+            return _apart(value) if _PREFIX.fullmatch(value) else None
+        case "redrive_policy":
+            return value if value in ("refuse", "accept") else None
         case "account":
             return value if re.fullmatch(r"\d{12}", value) else None
         case "state":
             return _state(value)
     return value or None
+
+
+def _apart(prefix: str) -> str:
+    """Set apart from the name that follows, as on Azure. `shop` is `shop-`; what ends in - or _ is apart already."""
+    return prefix if prefix[-1] in "-_" else f"{prefix}-"
 
 
 def _state(value: str) -> dict[str, str] | None:

@@ -1,7 +1,8 @@
 """A queue's own redrive policy: after so many receives SQS itself moves a message away, past Tenure.
 
-Tenure counts attempts itself and keeps dead letters itself, so it needs no policy. Where one is, it is respected: a
-patient one is told as a finding, one that would take messages away too soon is an error. Pure; used by `spots.py`.
+Tenure counts attempts itself and keeps dead letters itself, so it needs no policy. Where there is one, a worker
+respects it. A patient one is told as a finding. One that would take messages away too soon is an error, or, with
+`redrive_policy=accept` in the URL, a finding that says what follows from it. Pure; used by `spots.py`.
 """
 
 import json
@@ -42,13 +43,15 @@ def refuse_eager(queue: str, policy: Policy) -> None:
         f"policy), before its attempts are used up: beside each attempt a receive is spent on each return (a lost "
         f"lease up to 10 times, a give-back any number of times) and on each 12 hours of a long delay (up to 27). "
         f"Nothing was started. Set maxReceiveCount to {LEAST_RECEIVES} at least, or take the policy away: Tenure keeps "
-        "dead letters itself"
+        "dead letters itself. If the policy must stay, add redrive_policy=accept to the URL"
     )
     raise faults.RedriveTooSoon(msg)
 
 
 def finding(queue: str, policy: Policy) -> Finding:
-    """What is unwise about a policy that is patient enough."""
+    """What is unwise about a policy that a worker works with."""
+    if policy.receives < LEAST_RECEIVES:
+        return _accepted(queue, policy)
     evidence = (
         f"after {policy.receives} receives SQS itself moves a message to queue {policy.target!r} (its redrive policy); "
         "Tenure then still believes that it waits"
@@ -56,5 +59,19 @@ def finding(queue: str, policy: Policy) -> Finding:
     remedy = (
         f"Take the policy away, because Tenure keeps dead letters itself; what lies in {policy.target!r} goes back by "
         "SQS's own redrive (start-message-move-task)"
+    )
+    return Finding("redrive_policy", Severity.WARNING, f"queue {queue}", evidence, remedy)
+
+
+def _accepted(queue: str, policy: Policy) -> Finding:
+    evidence = (
+        f"after {policy.receives} receives SQS itself moves a message to queue {policy.target!r} (its redrive policy, "
+        "accepted by redrive_policy=accept). Each attempt is a receive, and so is each return: of a crashed or stopped "
+        "worker, of a task at its limit, of each 12 hours of a delay. So a message can be moved before its attempts "
+        "are used up, or without a run. Tenure then believes that it waits, and tells of no dead letter"
+    )
+    remedy = (
+        f"Set max_attempts to {max(1, policy.receives)} at most, watch {policy.target!r}, and send what lies there "
+        "back by SQS's own redrive (start-message-move-task)"
     )
     return Finding("redrive_policy", Severity.WARNING, f"queue {queue}", evidence, remedy)

@@ -118,7 +118,8 @@ class Spots:
     def _checked(self, name: str, url: str, attributes: dict[str, str]) -> Known:
         found: tuple[Finding, ...] = ()
         if (own := policy.read(attributes)) is not None:
-            policy.refuse_eager(name, own)
+            if not self._options.accepts_redrive_policy:
+                policy.refuse_eager(name, own)
             found = (policy.finding(name, own),)
         for one in found:
             if one not in _TOLD:

@@ -6,16 +6,17 @@
 The life begins with the first lease (whoever inserts it first has the message), with a delay, or with a cancel. **It is
 the truth about a message; the queue is only what delivers it.** A message that the queue shows, but that somebody holds
 by its life, is hidden again; one that is finished is deleted. With an ack the life ends: its row goes, and the letter
-is marked, in one step.
+is marked, in one step; what was counted goes with the mark.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from tenure.adapters.azure.naming import part_of, row_id
 from tenure.adapters.azure.rows import Change, Row
-from tenure.message import Counters, MessageState
+from tenure.message import NO_COUNTERS, Counters, MessageState
 from tenure.record import HISTORY_LIMIT, Ending, Progress
 from tenure.verdict import Reason
 
@@ -43,6 +44,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str = ""
     receipt: str = ""
     is_ended: bool = False
+    #: Once it has ended: what was counted.
+    counters: Counters = NO_COUNTERS
     #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
     wire: str = ""
     etag: str = ""
@@ -120,6 +123,7 @@ def cancelled(life: Life, wall: float) -> Life:
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Life).decode
+_counters = msgspec.json.Decoder(Counters).decode
 
 
 def life_row(kept: Kept, partitions: int) -> Row:
@@ -146,7 +150,7 @@ def letter_row(letter: Letter, partitions: int) -> Row:
         "SentAt": letter.sent_at, "Envelope": letter.envelope, "Key": letter.key, "Generation": letter.generation,
         "Digest": letter.digest,
         "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
-        "Wire": letter.wire,
+        "Wire": letter.wire, **counter_fields(letter.counters),
     }  # fmt: skip
     return Row(part_of(letter.id, partitions), letter_key(letter.id), fields, letter.etag)
 
@@ -160,8 +164,18 @@ def read_letter(row: Row) -> Letter:
         generation=int(fields["Generation"]), digest=fields.get("Digest", ""), is_put=bool(fields["IsPut"]),
         message_id=fields.get("MessageId", ""),
         receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]),
-        wire=fields.get("Wire", ""), etag=row.etag,
+        wire=fields.get("Wire", ""), counters=_read_counters(fields), etag=row.etag,
     )  # fmt: skip
+
+
+def counter_fields(counters: Counters) -> dict[str, Any]:
+    """The counters as one field of a letter; none while there is nothing to tell."""
+    return {} if counters == NO_COUNTERS else {"Counters": _encode(counters)}
+
+
+def _read_counters(fields: Mapping[str, Any]) -> Counters:
+    told = fields.get("Counters")
+    return NO_COUNTERS if told is None else _counters(told)
 
 
 def place_text(place: int) -> str:

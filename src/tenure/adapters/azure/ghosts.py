@@ -11,6 +11,7 @@ from tenure.adapters.azure import posting, wire
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.store import Store
+from tenure.envelope import log_fields
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import MessageState
 
@@ -64,13 +65,13 @@ async def bury(store: Store, kept: Kept, raw: bytes) -> None:
     life = kept.life
     # Plain where that can be: as base64 it might not fit any more.
     text = wire.verbatim(raw) if life.is_foreign else wire.write(raw, life.wire, "plain")
-    life.message_id, life.receipt = await _bury(store, life, text)
+    life.message_id, life.receipt = await _bury(store, life, raw, text)
     life.is_unput = False
     # Refused: somebody did the same, or redrove it. Then a letter too many lies with the dead ones, for people only.
     await store.save([kept])
 
 
-async def _bury(store: Store, life: Life, text: str | None) -> tuple[str, str]:
+async def _bury(store: Store, life: Life, raw: bytes, text: str | None) -> tuple[str, str]:
     """Where it lies now. Empty: only in the table, because the poison queue does not take it, or is not there."""
     why: object = "there is no text for it that would come back as it was"
     try:
@@ -80,7 +81,8 @@ async def _bury(store: Store, life: Life, text: str | None) -> tuple[str, str]:
         raise
     except (BrokerError, StoreMissing) as error:
         why = error
-    logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", life.id, why)
+    about = log_fields(life.id, raw)
+    logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", life.id, why, extra=about)
     return "", ""
 
 

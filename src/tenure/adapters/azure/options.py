@@ -158,7 +158,8 @@ def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
         case "create":
             return yes_or_no(value)
         case "prefix":
-            return value if _PREFIX.match(value) else None
+            # As on SQS it may be written with the dash that stands between it and the name of a queue.
+            return name if _PREFIX.match(name := value.removesuffix("-")) else None
         case "encoding":
             return value if value in ("plain", "base64") else None
         case "wire":

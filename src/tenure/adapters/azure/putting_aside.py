@@ -18,7 +18,7 @@ from tenure.adapters.azure.rows import Change
 from tenure.adapters.azure.sending import letter_of
 from tenure.adapters.azure.store import Store
 from tenure.broker import Refused
-from tenure.envelope import encode
+from tenure.envelope import encode, log_fields
 from tenure.errors import BadSetting, BrokerError, BrokerUnavailable
 from tenure.message import Message, MessageState
 from tenure.record import Ending
@@ -89,4 +89,5 @@ async def _bury(store: Store, kept: Kept, raw: bytes) -> None:
     try:
         await ghosts.bury(store, kept, raw)
     except BrokerError as error:
-        logger.info("%s is dead; it is put into the poison queue later: %s", kept.life.id, error)
+        about = log_fields(kept.life.id, raw)
+        logger.info("%s is dead; it is put into the poison queue later: %s", kept.life.id, error, extra=about)

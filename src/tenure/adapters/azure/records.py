@@ -102,6 +102,7 @@ def _unborn(id: str, letter: Letter | None) -> Life:
 def _record(store: Store, id: str, kept: Kept | None, letter: Letter | None, done: Found | None) -> Record:
     now = store.timeline.now()
     life = kept.life if kept is not None else _unborn(id, letter)
+    counters = letter.counters if kept is None and letter is not None else life.counters
     task, sent_at = (None, life.sent_at) if letter is None else (letter.task, letter.sent_at)
     sent = b"" if letter is None else letter.envelope
     is_kept = done is None and life.state is not MessageState.CANCELLED
@@ -110,7 +111,7 @@ def _record(store: Store, id: str, kept: Kept | None, letter: Letter | None, don
         queue=life.queue,
         task=task,
         state=life.state if done is None else MessageState.COMPLETED,
-        counters=life.counters,
+        counters=counters,
         owner=life.owner,
         fence=life.fence if life.owner else None,
         sent_at=sent_at,

@@ -16,7 +16,7 @@ from tenure.adapters.azure.settling import waiting
 from tenure.adapters.azure.store import COMMON, Store
 from tenure.adapters.azure.where import EQ, IS, LT
 from tenure.broker import SweepRequest, Swept
-from tenure.envelope import decode
+from tenure.envelope import decode, log_fields
 from tenure.errors import BodyUndecodable, BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import MessageState
 from tenure.record import Ending
@@ -165,7 +165,8 @@ async def _put_late(store: Store, kept: Kept, raw: bytes) -> None:
     except BrokerUnavailable:
         raise
     except (BrokerError, StoreMissing) as error:
-        logger.warning("%s waits in the table, but its queue does not take it: %s", kept.life.id, error)
+        about = log_fields(kept.life.id, raw)
+        logger.warning("%s waits in the table, but its queue does not take it: %s", kept.life.id, error, extra=about)
 
 
 async def put_again(store: Store, kept: Kept, raw: bytes) -> None:

@@ -17,13 +17,14 @@ from typing import TypeVar
 import msgspec
 
 from tenure.adapters.azure import ghosts, posting
-from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row
+from tenure.adapters.azure.entry import Kept, Letter, Life, counter_fields, letter_row
 from tenure.adapters.azure.lending import TRIES, holding
 from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope, digest
+from tenure.envelope import log_fields
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.message import Message, MessageState
 from tenure.record import Ending
@@ -111,7 +112,8 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     if not has_letter:
         return store.group(kept, "delete")
     generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
-    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **generation)
+    counted = counter_fields(kept.life.counters)
+    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **counted, **generation)
 
 
 def ended(life: Life, message: Message, wall: float) -> Letter:
@@ -119,6 +121,7 @@ def ended(life: Life, message: Message, wall: float) -> Letter:
     return Letter(
         id=life.id, queue=life.queue, task=message.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
         key=Scope.of(message).key, generation=message.generation, digest=digest(message), is_put=True, is_ended=True,
+        counters=life.counters,
     )  # fmt: skip
 
 
@@ -128,13 +131,13 @@ def ended(life: Life, message: Message, wall: float) -> Letter:
 async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
     """Done: the life ends, then the message is deleted."""
 
-    async def after(old: Life, _new: Kept | None, _word: Ack) -> Settlement:
-        return await delete(store, old)
+    async def after(old: Life, _new: Kept | None, word: Ack) -> Settlement:
+        return await delete(store, old, word.lease.envelope)
 
     return await settle(store, batch, lambda _kept, _word: None, after)
 
 
-async def delete(store: Store, life: Life) -> Settlement:
+async def delete(store: Store, life: Life, raw: bytes) -> Settlement:
     """Delete the message of a life that has ended, and say what is known of it."""
     before = store.clock.monotonic()
     unanswered = False
@@ -158,7 +161,8 @@ async def delete(store: Store, life: Life) -> Settlement:
             continue
         except BrokerError as error:
             # Its life has ended: an error now would have it settled in another way.
-            logger.warning("%s is done, but its queue refuses to delete it: %s", life.id, error)
+            about = log_fields(life.id, raw)
+            logger.warning("%s is done, but its queue refuses to delete it: %s", life.id, error, extra=about)
             return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
         return Settlement(Outcome.DELETED, attempt, store.clock.monotonic() - before)
     return Settlement(Outcome.UNKNOWN, attempt, store.clock.monotonic() - before)
@@ -177,7 +181,7 @@ async def nack(store: Store, batch: Sequence[Nack]) -> list[Settlement]:
         new.tell(Ending(store.clock.wall(), "failed", kept.life.owner, word.reason))
         return _with(kept, new)
 
-    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
+    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word))
 
 
 async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Settlement]:
@@ -190,7 +194,7 @@ async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Settlement]
             new.tell(Ending(store.clock.wall(), "given_back", kept.life.owner, word.reason))
         return _with(kept, new)
 
-    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word.delay_seconds))
+    return await settle(store, batch, change, lambda _old, new, word: _show(store, new, word))
 
 
 def waiting(store: Store, life: Life, delay_seconds: float = 0.0) -> Life:
@@ -212,25 +216,29 @@ def _with(read: Kept, life: Life) -> Kept:
     return Kept(life, read.etag, read.envelope, read.checkpoint)
 
 
-async def _show(store: Store, kept: Kept | None, delay_seconds: float) -> Settlement:
+async def _show(store: Store, kept: Kept | None, word: Nack | GiveBack) -> Settlement:
     if kept is not None:
-        await show(store, kept, delay_seconds)
+        await show(store, kept, word.delay_seconds, word.lease.envelope)
     return Settlement(Outcome.RETURNED)
 
 
-async def show(store: Store, kept: Kept, delay_seconds: float = 0.0) -> None:
-    """Let the queue show a message that waits again. If that fails, it does so by itself when its lease ends."""
+async def show(store: Store, kept: Kept, delay_seconds: float = 0.0, raw: bytes | None = None) -> None:
+    """Let the queue show a message that waits again. If that fails, it does so by itself when its lease ends.
+
+    `raw` is its envelope, where that is at hand, for the log.
+    """
     life = kept.life
+    about = partial(log_fields, life.id, raw or kept.envelope)
     try:
         receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, delay_seconds)
     except Stale:
-        logger.debug("the receipt of %s is old; it is shown when its lease ends", life.id)
+        logger.debug("the receipt of %s is old; it is shown when its lease ends", life.id, extra=about())
         return
     except BrokerUnavailable as error:
-        logger.info("%s waits again, but is shown only when its lease ends: %s", life.id, error)
+        logger.info("%s waits again, but is shown only when its lease ends: %s", life.id, error, extra=about())
         return
     except StoreMissing as error:
-        logger.warning("%s waits in the table, but somebody removed its queue: %s", life.id, error)
+        logger.warning("%s waits in the table, but somebody removed its queue: %s", life.id, error, extra=about())
         return
     # Only here, not in the table: whoever does not know it receives the message as usual.
     life.receipt = receipt
@@ -273,12 +281,14 @@ def dead(store: Store, life: Life, counted: bool = False) -> Life:  # noqa: FBT0
 
 async def move_to_poison(store: Store, old: Life, new: Kept, raw: bytes) -> None:
     """Copy, note, delete. Whoever dies in between leaves a message that the next who receives it moves on."""
+    about = partial(log_fields, old.id, raw)
     try:
         await ghosts.bury(store, new, raw)
         await posting.remove(store, old.queue, old.message_id, old.receipt)
     except Stale:
-        logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id)
+        logger.debug("the receipt of %s is old; whoever receives it next deletes it", old.id, extra=about())
     except StoreMissing as error:
-        logger.warning("%s is dead and kept in the table, but not in a poison queue: %s", old.id, error)
+        sentence = "%s is dead and kept in the table, but not in a poison queue: %s"
+        logger.warning(sentence, old.id, error, extra=about())
     except BrokerError as error:
-        logger.info("%s is dead; its message is moved on later: %s", old.id, error)
+        logger.info("%s is dead; its message is moved on later: %s", old.id, error, extra=about())

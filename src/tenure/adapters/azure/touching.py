@@ -17,6 +17,7 @@ from tenure.adapters.azure.lending import TRIES, holding, is_held_under
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import clamped_lease
+from tenure.envelope import log_fields
 from tenure.errors import BrokerUnavailable, StoreMissing
 from tenure.lease import Lease, LeaseState
 
@@ -90,7 +91,8 @@ async def _renew(store: Store, kept: Kept | None, lease: Lease) -> LeaseState:
     except Stale:
         return await _renew_anew(store, kept, lease, seconds)
     except StoreMissing as error:
-        logger.warning("%s is held, but somebody removed its queue: %s", life.id, error)
+        about = log_fields(life.id, lease.envelope)
+        logger.warning("%s is held, but somebody removed its queue: %s", life.id, error, extra=about)
         return LeaseState.UNCERTAIN
     return LeaseState.HELD
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from tenure.adapters.memory.retention import Retention
 from tenure.claim import Scope, Token
-from tenure.message import Outgoing
+from tenure.message import Counters, Outgoing
 
 
 class RowState(StrEnum):
@@ -42,6 +42,8 @@ class Row:
     finished_at: float | None = None
     #: Every message that came under this scope; their status is this row's once they are deleted.
     ids: set[str] = field(default_factory=set)
+    #: What was counted of those that are deleted.
+    counters: dict[str, Counters] = field(default_factory=dict)
 
     def is_run_under(self, token: Token) -> bool:
         """Whether `token` is the claim that the scope is run under now. Lapsed is not lost yet."""

@@ -10,7 +10,7 @@ from operator import attrgetter
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.store import Line, Store
 from tenure.broker import Browsed, Depth
-from tenure.message import MessageState
+from tenure.message import NO_COUNTERS, MessageState
 from tenure.record import Record
 
 _COUNTED = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
@@ -80,6 +80,7 @@ def record(store: Store, id: str, now: float) -> Record | None:
             queue=done.scope.queue,
             task=done.scope.task,
             state=MessageState.COMPLETED,
+            counters=done.counters.get(id, NO_COUNTERS),
             finished_at=done.finished_at,
             result=done.result or None,
         )

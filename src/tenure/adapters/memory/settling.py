@@ -39,6 +39,9 @@ def _settle(store: Store, word: T, act: Callable[[Store, Entry, T, float], Outco
 def ack(store: Store, entry: Entry, word: Ack, now: float) -> Outcome:
     """Done. Exact: result, key and hand-offs in this same step. Not exact: only the message goes."""
     if not store.traits.settles_exactly_once:
+        done = store.keys.done_for(entry.id)
+        if done is not None:
+            done.counters[entry.id] = entry.counters
         store.delete(entry, now)
         return Outcome.DELETED
     entry.result = _finish_key(store, entry, word.result, now) or None

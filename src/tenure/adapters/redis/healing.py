@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tenure.adapters.redis.script import HEAL
 from tenure.adapters.redis.store import Store
 from tenure.adapters.redis.strange import sound, text_of
+from tenure.envelope import log_fields
 
 logger = logging.getLogger("tenure.redis")
 
@@ -33,6 +34,6 @@ async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str
             continue
         for kind, raw in zip(answer[::2], answer[1::2], strict=True):
             id = text_of(raw)
-            logger.warning(_WHAT[kind], id, queue)
+            logger.warning(_WHAT[kind], id, queue, extra=log_fields(id))
             moved[kind].append(id)
     return moved[1], moved[2]

@@ -20,6 +20,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Settling.test_a_reason_for_giving_back_is_kept_and_counts_nothing",
         "Retiring.test_crashing_again_and_again_never_uses_an_attempt",
         "DeadLetters.test_a_dead_letter_counts_an_attempt_only_if_it_ran",
+        "Records.test_a_completed_message_keeps_its_counters",
     ),
     "send is idempotent by id for ten minutes": (
         "Sending.test_a_send_repeated_after_a_lost_reply_makes_one_copy",

@@ -8,6 +8,7 @@ import msgspec
 from tenure.errors import OwnerRetired
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
+from tenure.message import NO_COUNTERS, MessageState
 from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.state import State
@@ -71,6 +72,19 @@ class ForgetsTheHistoryOnRedrive(HonestRecords):
             return None
         last = max((place for place, ending in enumerate(record.history) if ending.how == "redriven"), default=0)
         return msgspec.structs.replace(record, history=record.history[last:])
+
+
+class ForgetsTheCountersOfTheCompleted(HonestRecords):
+    """Shows zeros for a message once it is completed."""
+
+    caught_by = ("Records",)
+
+    async def get(self, id: str) -> Record | None:
+        """Without what was counted."""
+        record = await self.inner.get(id)
+        if record is None or record.state is not MessageState.COMPLETED:
+            return record
+        return msgspec.structs.replace(record, counters=NO_COUNTERS)
 
 
 class DiesOfALapseInSilence(HonestRecords):

@@ -2,7 +2,7 @@
 
 from tenure.envelope import decode
 from tenure.lease import Lease
-from tenure.message import MessageState
+from tenure.message import Counters, MessageState
 from tenure.record import Progress
 from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.conformance.broker.staleness import all_kinds, unchanged
@@ -63,6 +63,15 @@ class Records:
         record = await harness.record(message.id)
         assert (record.id, record.queue, record.task) == (message.id, "print", "render")
         assert record.finished_at == harness.clock.wall()
+
+    async def test_a_completed_message_keeps_its_counters(self, harness: Harness) -> None:
+        message = await harness.put()
+        await harness.broker.nack([Nack(await harness.lease_one(harness.stranger()), 0.0, BROKEN)])
+        await harness.broker.give_back([GiveBack(await harness.lease_one(harness.stranger()))])
+        await harness.complete(await harness.lease_one(harness.stranger()))
+        record = await harness.record(message.id)
+        assert (record.state, record.counters) == (MessageState.COMPLETED, Counters(deliveries=3, attempts=1))
+        assert record.attempt == 2
 
     async def test_the_holder_may_say_how_far_it_is(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

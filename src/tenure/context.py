@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -24,7 +24,20 @@ from tenure.record import Progress
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from tenure.once import AsyncTransaction, Transaction
+
+    class AnyState(Any):  # type: ignore[misc] # what it is for
+        """The state of a plain `Context`: may be anything.
+
+        Not `Any` itself: mypy would then choose no overload of `@app.task` for such a handler.
+        """
+
+    # Contravariant, so that a function that takes a plain `Context` may be given any. Python 3.11 knows no defaults.
+    StateT = TypeVarWithDefault("StateT", contravariant=True, default=AnyState)
+else:
+    StateT = TypeVar("StateT", contravariant=True)
 
 T = TypeVar("T")
 
@@ -87,7 +100,7 @@ class Link(Protocol):
         ...
 
 
-class _Shared:
+class _Shared(Generic[StateT]):
     """What both contexts say alike."""
 
     __slots__ = ("_link", "attempt", "fence", "message", "state")
@@ -99,8 +112,8 @@ class _Shared:
         self.attempt = attempt
         #: Rises with every lease of this message: hand it to stores that can compare it.
         self.fence = fence
-        #: What the app's lifespan yielded.
-        self.state = state
+        #: What the app's lifespan yielded: of type `State` in a `Context[State]`.
+        self.state: StateT = state
         self._link = link
 
     @property
@@ -162,7 +175,7 @@ class _Shared:
         return OnceKey.of(self.message, effect, self.fence, self._link.send_id)
 
 
-class Context(_Shared):
+class Context(_Shared[StateT]):
     """The context of an async handler."""
 
     __slots__ = ()
@@ -205,7 +218,7 @@ class Context(_Shared):
         return insert_once_async(tx, self._once_key(effect))
 
 
-class SyncContext(_Shared):
+class SyncContext(_Shared[StateT]):
     """The context of a sync handler, which runs in a thread or a process of its own."""
 
     __slots__ = ("_loop",)

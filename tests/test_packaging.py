@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 from tests.rota import VERSIONS
 
 ROOT = Path(__file__).parents[1]

@@ -74,13 +74,13 @@ class Tenure(Registry):
         self.url = place
         checked = claim_check or self.settings.claim_check
         #: Where bodies go that are too large for the broker.
-        self.claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
+        self._claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
 
     def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
-        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self.claim_check)
+        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check)
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Tenure(Registry):
         task = self.find(call)
         return Call(task, task.signature.payload(payload or {}))
 
-    async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+    async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
         return await self._door.submit(call, options)
 
@@ -129,9 +129,9 @@ class Tenure(Registry):
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> SyncHandle[Any]:
         """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
-        return self.submit_call_sync(self._call(call, payload), options)
+        return self._submit_call_sync(self._call(call, payload), options)
 
-    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+    def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
         """Send one call with its options, and wait."""
         door = self._door_for_sync()
         return SyncHandle(self._portal(lambda: door.submit(call, options)), self._portal)
@@ -202,15 +202,15 @@ class Tenure(Registry):
             self.broker, self.state, self.tasks, self.clock, options,
             opening=self.open,
             locate=locate_task if reference is None else lambda _task: locate(reference),
-            lifespan=self.enter_lifespan,
+            lifespan=self._enter_lifespan,
             schedules=lambda: tuple(self.schedules.values()),
             client=self.client,
-            router=self.router,
+            router=self._router,
             sinks=sinks,
-            claim_check=self.claim_check,
+            claim_check=self._claim_check,
         )  # fmt: skip
 
-    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What handlers get as `ctx.state`, for as long as it is entered."""
         return contextlib.nullcontext() if self._lifespan is None else self._lifespan(self)
 
@@ -261,17 +261,17 @@ class Tenure(Registry):
         return self._sync_door
 
     @contextlib.contextmanager
-    def elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
+    def _elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
         """At another place and in another time for a while, as tests need it."""
-        mine, check = (self._door, self._sync_door), self.claim_check
+        mine, check = (self._door, self._sync_door), self._claim_check
         if check is not None:  # tests leave nothing in anybody's bucket
-            self.claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
+            self._claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
         self._door, self._sync_door = self._make_door(clock, broker, state), None
         try:
             yield
         finally:
             self._door, self._sync_door = mine
-            self.claim_check = check
+            self._claim_check = check
 
     async def __aenter__(self) -> Self:
         """Open."""

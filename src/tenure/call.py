@@ -87,11 +87,11 @@ class Call(Generic[R_co]):
 
     async def submit(self, **options: Unpack[Options]) -> Handle[R_co]:
         """Send it: `await resize.bind("a.png").submit(priority=9)`. Returns when it cannot be lost any more."""
-        return await self._app().submit_call(self, options)
+        return await self._app()._submit_call(self, options)
 
     def submit_sync(self, **options: Unpack[Options]) -> SyncHandle[R_co]:
         """As `submit`, from code that is not async."""
-        return self._app().submit_call_sync(self, options)
+        return self._app()._submit_call_sync(self, options)
 
     def _app(self) -> Home:
         app: Home | None = getattr(self.task, "app", None)

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
         """
 
     # Contravariant, so that a function that takes a plain `Context` may be given any. Python 3.11 knows no defaults.
-    StateT = TypeVarWithDefault("StateT", contravariant=True, default=AnyState)
+    StateT_contra = TypeVarWithDefault("StateT_contra", contravariant=True, default=AnyState)
 else:
-    StateT = TypeVar("StateT", contravariant=True)
+    StateT_contra = TypeVar("StateT_contra", contravariant=True)
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class Link(Protocol):
         ...
 
 
-class _Shared(Generic[StateT]):
+class _Shared(Generic[StateT_contra]):
     """What both contexts say alike."""
 
     __slots__ = ("_link", "attempt", "fence", "message", "state")
@@ -113,7 +113,7 @@ class _Shared(Generic[StateT]):
         #: Rises with every lease of this message: hand it to stores that can compare it.
         self.fence = fence
         #: What the app's lifespan yielded: of type `State` in a `Context[State]`.
-        self.state: StateT = state
+        self.state: StateT_contra = state
         self._link = link
 
     @property
@@ -175,7 +175,7 @@ class _Shared(Generic[StateT]):
         return OnceKey.of(self.message, effect, self.fence, self._link.send_id)
 
 
-class Context(_Shared[StateT]):
+class Context(_Shared[StateT_contra]):
     """The context of an async handler."""
 
     __slots__ = ()
@@ -218,7 +218,7 @@ class Context(_Shared[StateT]):
         return insert_once_async(tx, self._once_key(effect))
 
 
-class SyncContext(_Shared[StateT]):
+class SyncContext(_Shared[StateT_contra]):
     """The context of a sync handler, which runs in a thread or a process of its own."""
 
     __slots__ = ("_loop",)

@@ -44,7 +44,7 @@ class Registry(ABC):
         self.tasks: dict[str, Task[..., Any]] = {}
         self.schedules: dict[str, Schedule] = {}
         #: Who says what a message is that Tenure did not send. `@app.on_foreign` adds to it.
-        self.router = Router(self.client)
+        self._router = Router(self.client)
         #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
         self.middleware = Middlewares()
         for one in middleware:
@@ -53,7 +53,7 @@ class Registry(ABC):
     # -- what the app adds, for its tasks ----------------------------------------------------------
 
     @abstractmethod
-    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What handlers get as `ctx.state`, for as long as it is entered."""
 
     @abstractmethod
@@ -61,11 +61,11 @@ class Registry(ABC):
         """A handle on a message that was sent before."""
 
     @abstractmethod
-    async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+    async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
 
     @abstractmethod
-    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+    def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
         """Send one call with its options, and wait."""
 
     # -- queues ------------------------------------------------------------------------------------
@@ -148,9 +148,9 @@ class Registry(ABC):
         goes to the dead letters. It is asked at every delivery, in the worker's event loop: it must not wait.
         """
         if callable(queue):
-            return self.router.add(None, queue)
+            return self._router.add(None, queue)
         name = None if queue is None else self.queue_named(queue)
-        return lambda route: self.router.add(name, route)
+        return lambda route: self._router.add(name, route)
 
     # -- schedules ---------------------------------------------------------------------------------
 

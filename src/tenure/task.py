@@ -95,7 +95,7 @@ class Home(Protocol):
         """What stands around every handler, outermost first."""
         ...
 
-    def enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
+    def _enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
         """What handlers get as `ctx.state`, for as long as it is entered."""
         ...
 
@@ -103,11 +103,11 @@ class Home(Protocol):
         """A handle on a message, with the way to read its result."""
         ...
 
-    async def submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
+    async def _submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
         """Send one call."""
         ...
 
-    def submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
+    def _submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
         """Send one call from code that is not async."""
         ...
 
@@ -140,11 +140,11 @@ class Task(Generic[P, R]):
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
         """Send a message for this task; returns when it cannot be lost any more."""
-        return await self.app.submit_call(self.bind(*args, **kwargs), {})
+        return await self.app._submit_call(self.bind(*args, **kwargs), {})
 
     def submit_sync(self, *args: P.args, **kwargs: P.kwargs) -> "SyncHandle[R]":
         """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
-        return self.app.submit_call_sync(self.bind(*args, **kwargs), {})
+        return self.app._submit_call_sync(self.bind(*args, **kwargs), {})
 
     def handle(self, id: str) -> "Handle[R]":
         """A handle on a message of this task that was sent before, perhaps by another process."""

@@ -10,7 +10,7 @@ For as long as a kit is open its app keeps messages in memory and takes its time
 app was made with is not touched. Handlers run in the real worker, with middleware, lifespan, schedules, keys and
 retries. Nothing runs but within `drain` and `advance`.
 
-The pytest plugin makes one for each test (`plugin.py`), and moves the app before the test begins (`moved`). Behind it:
+The pytest plugin makes one for each test (`plugin.py`), and moves the app before the test begins (`_moved`). Behind it:
 `crew.py`, `faults.py`, `view.py`, `patience.py`, `promised.py`.
 """
 
@@ -82,7 +82,7 @@ class Kit:
             msg = "a kit needs virtual time: use the fixture `kit` in an async test, or Kit.run(app, test)"
             raise KitError(msg)
         if self._parts is None:
-            self._stack.enter_context(self.moved(loop.clock))
+            self._stack.enter_context(self._moved(loop.clock))
         clock, crew, _ = self._open
         if clock is not loop.clock:
             msg = "this kit was moved to the time of another event loop: enter it in the test that it was made for"
@@ -112,20 +112,20 @@ class Kit:
             raise FaultNotStruck(msg)
 
     @contextlib.contextmanager
-    def moved(self, clock: VirtualClock) -> Iterator[Self]:
+    def _moved(self, clock: VirtualClock) -> Iterator[Self]:
         """Move the app to memory and to `clock`, before there is a loop: what fixtures send by then goes there too."""
         broker, state = assembly.connect("memory://", clock=clock)
         crew = Crew(self.app, broker, cast("Mortal", state), clock, self._faults, self._heard)
         crew.outside.spy = self._watch_questions
         self._parts = (clock, crew, View(self.app, broker, state, crew.runs))
         try:
-            with self.app.elsewhere(crew.outside.broker, crew.outside.state, clock):
+            with self.app._elsewhere(crew.outside.broker, crew.outside.state, clock):
                 yield self
         finally:
             self._parts = None
 
     @property
-    def is_moved(self) -> bool:
+    def _is_moved(self) -> bool:
         """Whether the app is in memory now, and the kit has a clock."""
         return self._parts is not None
 

@@ -42,7 +42,7 @@ Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
 
 
 class Tenure(Registry):
-    """An app: tasks, and the place where their messages are kept."""
+    """An app: tasks, and the store that keeps their messages. Usable with `async with`, which opens and closes it."""
 
     def __init__(  # noqa: PLR0913 - each is an option of its own, and none is needed
         self, url: str | None = None, *,
@@ -55,12 +55,19 @@ class Tenure(Registry):
         clock: Clock = SYSTEM_CLOCK,
         must_exist: bool = False,
     ) -> None:  # fmt: skip
-        """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet.
+        """Make an app. Nothing is opened before it is needed.
 
-        `namespace`: apps with different ones share a place and see nothing of each other. `lifespan`: an async
-        context manager around each worker, whose value handlers get as `ctx.state`. `claim_check`: the URL of a
-        folder, bucket or container for bodies that are too large for the broker. `must_exist`: for tools that look.
-        A place that is not there is an error, not created.
+        - `url`: Where messages are kept, as in `sqlite:///jobs.db`; default: `TENURE_URL`.
+        - `client`: Who sends; names the default queue, `{client}-tasks`. Default: `TENURE_CLIENT`, else `default`.
+        - `namespace`: Apps with different namespaces share a store and see nothing of each other; default:
+          `TENURE_NAMESPACE`.
+        - `settings`: All settings as one value; default: read from the environment (`TENURE_…`).
+        - `lifespan`: An async context manager that each worker enters; handlers get what it yields as `ctx.state`.
+        - `middleware`: Async functions around every handler, the outermost first; see `@app.middleware`.
+        - `claim_check`: The URL of a folder, bucket or container for bodies that are too large for the broker;
+          default: `TENURE_CLAIM_CHECK`.
+        - `clock`: Where the time comes from; for tests.
+        - `must_exist`: A store that is not there is an error and is not created; for tools that only look.
         """
         super().__init__(settings or settings_from(), client=client, namespace=namespace, middleware=middleware)
         self._lifespan = lifespan
@@ -94,7 +101,28 @@ class Tenure(Registry):
     async def submit(
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> Handle[Any]:
-        """Send one message: a bound call, or a task's name and its payload. Returns when it cannot be lost any more."""
+        """Send one message: `task.bind(…)`, or a task's name and its payload as a dict.
+
+        Returns a handle once the message is stored and cannot be lost any more. Times are seconds or `timedelta`.
+
+        - `priority`: 0 to 9, the highest first; default: 5.
+        - `queue`: Another queue than the task's, of the same namespace.
+        - `delay`: Not before so long from now.
+        - `at`: Not before this moment, a `datetime` with a time zone. Instead of `delay`.
+        - `expires`: A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes
+          a dead letter.
+        - `key`: Work that is done once: a second message with the same key is not stored while the first waits or
+          runs, nor for 7 days after it was completed.
+        - `unique`: If a message with the same value is already waiting and does not expire earlier, no second one is
+          stored. True: the value is the payload.
+        - `unique_window`: For `unique`: a waiting message counts only if it was sent within this time.
+        - `lease`: The lease of this message, instead of the task's.
+        - `max_attempts`: Failed attempts before this message becomes a dead letter, instead of the task's.
+        - `max_hold`: How long the handler of this message may run, instead of the task's.
+        - `id`: The message's own id: a submit that is repeated with it stores no second message.
+        - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
+        - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
+        """
         return await self._door.submit(self._call(call, payload), options)
 
     def _call(self, call: Any, payload: Mapping[str, Any] | None) -> Call[Any]:
@@ -113,8 +141,9 @@ class Tenure(Registry):
     async def submit_many(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[Handle[R]]:
         """Send many messages, in as few steps as the broker allows; one handle each, in order.
 
-        A call that is refused does not hold up the others: when all are through, `PartlySent` says which were
-        refused and why, with the handles of those that were sent. Options of its own: `call.having(key=…)`.
+        A call that is refused does not hold up the others: at the end `PartlySent` says which were refused and why,
+        with the handles of those that were sent. The options are those of `app.submit` without `id`, and hold for all
+        calls; `call.having(key=…)` gives one call its own.
         """
         return await self._door.submit_many(_listed(calls), options)
 
@@ -128,7 +157,10 @@ class Tenure(Registry):
     def submit_sync(
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> SyncHandle[Any]:
-        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
+        """Send one message from code that is not async (scripts, Django, Flask); blocks until the message is stored.
+
+        Takes what `app.submit` takes, options included.
+        """
         return self._submit_call_sync(self._call(call, payload), options)
 
     def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
@@ -137,7 +169,7 @@ class Tenure(Registry):
         return SyncHandle(self._portal(lambda: door.submit(call, options)), self._portal)
 
     def submit_many_sync(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[SyncHandle[R]]:
-        """As `submit_many`, from code that is not async."""
+        """As `submit_many`, from code that is not async. Options: as `app.submit`, without `id`."""
         door, many = self._door_for_sync(), _listed(calls)
         handles = self._portal(lambda: door.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
@@ -169,13 +201,18 @@ class Tenure(Registry):
         self, *, concurrency: int | None = None, queues: Sequence[str] = (), name: str = "",
         slot: str | None = None, grace: float | None = None, reference: str | None = None, sinks: Sequence[Sink] = (),
     ) -> "Worker":  # fmt: skip
-        """A worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
+        """Make a worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
 
-        `slot` is an identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
-        unit): a new worker in it proves that the one before is dead.
-
-        `reference` ("module:attribute") tells child processes how to import this app, or a function without
-        parameters that makes it; without it they import the module of the task.
+        - `concurrency`: Messages at once; default: 10 (`TENURE_CONCURRENCY`).
+        - `queues`: Serve these queues only; default: those of the app's tasks.
+        - `name`: The worker's name in logs, events and `tenure workers`; default: host and pid.
+        - `slot`: An identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
+          unit): a new worker in it proves that the one before is dead. Default: `TENURE_SLOT`, else none.
+        - `grace`: Seconds that handlers may go on when it stops; default: 30 (`TENURE_GRACE`). After that their
+          messages are returned.
+        - `reference`: How child processes import this app: `module:attribute`, the app or a function without
+          parameters that makes it. Default: they import the module of the task.
+        - `sinks`: Where events go besides the journal.
         """
         from tenure.runtime.locating import locate, locate_task  # noqa: PLC0415 - senders need no runtime
         from tenure.runtime.worker import Worker, WorkerOptions  # noqa: PLC0415

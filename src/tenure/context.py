@@ -158,9 +158,10 @@ class _Shared(Generic[StateT_contra]):
         self._link.progress(Progress(fraction, str(note).encode("utf-8", "backslashreplace").decode()))
 
     def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
-        """Hand on to another task: goes out once, together with the completion of this message, or not at all.
+        """Submit another task from a handler: sent once, together with the completion of this message, or not at all.
 
-        The id that it will have; where its key or `unique` word is taken by then, that message stands for it instead.
+        Returns the id that the message will have. If its `key` or `unique` value is taken by then, no second message is
+        stored. The options are those of `app.submit`.
         """
         given: object = call
         if not isinstance(given, Call):

@@ -106,7 +106,32 @@ class Registry(ABC):
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
     def task(self, function: Any = None, /, **options: Any) -> Any:  # type: ignore[misc] # mypy and Unpack
-        """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`."""
+        """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`.
+
+        The function's parameters, without `ctx`, are the payload of its messages. Times are seconds or `timedelta`.
+
+        - `name`: Its name in messages; default: the function's. Keep it when you rename the function.
+        - `queue`: The queue of its messages; default: `{client}-tasks`.
+        - `max_attempts`: Failed attempts before a message becomes a dead letter; default: 3 (`TENURE_MAX_ATTEMPTS`).
+        - `retry_delay`: The wait before the second attempt; default: 1 s. It doubles each time, with jitter.
+        - `max_retry_delay`: The longest wait between two attempts; default: 300 s.
+        - `max_snoozes`: How often `raise Snooze(…)` may put a message off; default: 1000. After that each time is a
+          failed attempt.
+        - `lease`: How long a worker may be silent before its message is run again; default: 30 s (`TENURE_LEASE`). It
+          is renewed for as long as the handler runs.
+        - `heartbeat`: False: the lease is not renewed, and without `lease` its length is learned from earlier runs.
+          Default: True.
+        - `size`: How large the work of a message is: a parameter's name, or a function of the handler's arguments.
+        - `profile`: How long the work takes before it was measured: a name (`tenure timing profiles`), a `Profile` or
+          a `SizeTable`.
+        - `max_hold`: How long a handler may run; default: None, no limit. After that it is ended, and its attempt has
+          failed.
+        - `reject_on`: Exception classes that no retry can fix: the message becomes a dead letter at once.
+        - `concurrency`: At most this many messages of the task at once in one worker; default: None, as many as it
+          has slots.
+        - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
+          default: loop for async functions, thread for plain ones.
+        """
         if function is not None:
             return self._register(function, {})
         return lambda later: self._register(later, cast("TaskOptions", options))
@@ -163,10 +188,16 @@ class Registry(ABC):
         name: str | None = None,
         **options: Unpack[Options],
     ) -> "Schedule":  # fmt: skip
-        """Send `call` at every tick: once, however many workers run. Workers of this app do it.
+        """Send `call` at every tick of a schedule, once, however many workers run. Workers of this app send it.
 
-        `cron` is a crontab line in `timezone`, `every` an interval, counted from the epoch. `missed`: what to do about
-        ticks at which no worker ran: "once" sends one message for them all, "skip" sends none.
+        The messages may have options too, as `app.submit` lists them.
+
+        - `cron`: A crontab line; this or `every`.
+        - `every`: An interval from one second to 366 days, counted from the epoch.
+        - `timezone`: The time zone of the cron line.
+        - `missed`: What to do about ticks at which no worker ran: `once` sends one message for all of them, `skip`
+          sends none.
+        - `name`: The schedule's name, by which its last tick is remembered; default: the task's.
         """
         from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
 

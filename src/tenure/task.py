@@ -47,30 +47,39 @@ class TaskOptions(TypedDict, total=False):
     """The policy of a task, as the decorator takes it. Times are seconds or `timedelta`."""
 
     name: str
+    """Its name in messages; default: the function's. Keep it when you rename the function."""
     queue: str
-    #: Failed attempts before the dead letters.
+    """The queue of its messages; default: `{client}-tasks`."""
     max_attempts: int
-    #: Before the second attempt; doubles, with jitter.
+    """Failed attempts before a message becomes a dead letter; default: 3 (`TENURE_MAX_ATTEMPTS`)."""
     retry_delay: float | timedelta
+    """The wait before the second attempt; default: 1 s. It doubles each time, with jitter."""
     max_retry_delay: float | timedelta
-    #: How often a message may be put off by `raise Snooze(…)`; after that each time is a failed attempt.
+    """The longest wait between two attempts; default: 300 s."""
     max_snoozes: int
-    #: The crash window; the heartbeat keeps it up however long the work takes.
+    """How often `raise Snooze(…)` may put a message off; default: 1000. After that each time is a failed attempt."""
     lease: float | timedelta
-    #: False: nobody renews the lease. Without `lease` its length is learned from earlier runs.
+    """How long a worker may be silent before its message is run again; default: 30 s (`TENURE_LEASE`). It is renewed
+    for as long as the handler runs.
+    """
     heartbeat: bool
-    #: How large the work of a message is: a parameter's name, or a function of the handler's arguments.
+    """False: the lease is not renewed, and without `lease` its length is learned from earlier runs. Default: True."""
     size: Size
-    #: How long it takes before anybody has measured it: a name in `PROFILES` or `SIZE_TABLES`, or one of your own.
+    """How large the work of a message is: a parameter's name, or a function of the handler's arguments."""
     profile: str | Profile | SizeTable
-    #: Ends a hung handler. None: never.
+    """How long the work takes before it was measured: a name (`tenure timing profiles`), a `Profile` or a
+    `SizeTable`.
+    """
     max_hold: float | timedelta | None
-    #: Errors that no retry can mend: one class, or a tuple of them.
+    """How long a handler may run; default: None, no limit. After that it is ended, and its attempt has failed."""
     reject_on: type[BaseException] | tuple[type[BaseException], ...]
-    #: At most so many of this task at once in one worker. None: as many as the worker has slots.
+    """Exception classes that no retry can fix: the message becomes a dead letter at once."""
     concurrency: int | None
-    #: "process": in a child process, for work that holds the GIL or may crash. Default: by the kind of function.
+    """At most this many messages of the task at once in one worker; default: None, as many as it has slots."""
     runs_in: Literal["loop", "thread", "process"]
+    """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
+    async functions, thread for plain ones.
+    """
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -78,6 +78,7 @@ class Tenure(Registry):
         if place is None:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
+        #: The URL of the store.
         self.url = place
         checked = claim_check or self.settings.claim_check
         #: Where bodies go that are too large for the broker.
@@ -175,24 +176,24 @@ class Tenure(Registry):
         return [SyncHandle(handle, self._portal) for handle in handles]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Send raw messages; one answer each, refusals included."""
+        """Send raw messages, as bridges from other systems need it; one answer each, refusals included."""
         return await self._door.send(batch)
 
     # -- asking ------------------------------------------------------------------------------------
 
     def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
-        """A handle on a message that was sent before, perhaps by another process.
+        """Return a handle on a message that was sent before, perhaps by another process. Nothing is asked yet.
 
-        Its result comes as plain JSON values; `task.handle(id)` knows the handler's own type.
+        Its result comes as plain JSON values; `task.handle(id)` reads it as the handler's return type.
         """
         return Handle(self._door, id, read or plain_reader())
 
     def handle_sync(self, id: str) -> SyncHandle[Any]:
-        """As `handle`, for code that is not async."""
+        """Return a handle as `app.handle` does, for code that is not async."""
         return SyncHandle(Handle(self._door_for_sync(), id, plain_reader()), self._portal)
 
     async def record(self, id: str) -> Record | None:
-        """Everything known about a message."""
+        """Return everything that is known about a message. None: no message with this id is known."""
         return await self._door.record(id)
 
     # -- working -----------------------------------------------------------------------------------
@@ -270,24 +271,24 @@ class Tenure(Registry):
 
     @property
     def broker(self) -> Broker:
-        """The broker, for operators' tools; call `open` first."""
+        """The broker, for operators' tools; await `app.open()` first."""
         return self._door.broker
 
     @property
     def state(self) -> State:
-        """The state, for operators' tools; call `open` first."""
+        """The state, for operators' tools; await `app.open()` first."""
         return self._door.state
 
     async def open(self) -> None:
-        """Connect, once; everything that needs it does so by itself."""
+        """Connect to the store. Optional: everything that needs a connection opens it by itself."""
         await self._door.open()
 
     async def close(self) -> None:
-        """Disconnect; the app can be opened again."""
+        """Disconnect from the store. The app can be opened again."""
         await self._door.close()
 
     def close_sync(self) -> None:
-        """Disconnect what `submit_sync` opened. Nothing is lost without it: what was sent is stored."""
+        """Disconnect what `submit_sync` opened. Without it nothing is lost: what was sent is stored."""
         door, self._sync_door = self._sync_door, None
         if door is not None:
             self._portal(door.close)

@@ -84,9 +84,11 @@ class Call(Generic[R_co]):
 
     def __init__(self, task: Callable_, body: msgspec.Raw, options: Options | None = None) -> None:
         """Bind `body` (JSON) to `task`."""
+        #: The task that it calls.
         self.task = task
+        #: The payload, as JSON.
         self.body = body
-        #: What this call brings along; what `submit` is given counts more.
+        #: The options of this call, set by `having`. What `submit` is given counts more.
         self.options: Options = options or {}
 
     def having(self, **options: Unpack[Options]) -> Call[R_co]:

@@ -38,14 +38,19 @@ class Registry(ABC):
         self, settings: Settings, *, client: str | None, namespace: str | None, middleware: Iterable[Middleware]
     ) -> None:
         """Nothing but the middleware is registered yet. `client` and `namespace`: None: as the settings say."""
+        #: The settings in force.
         self.settings = settings
+        #: Who sends; names the default queue.
         self.client = settings.client if client is None else _checked("client", client)
+        #: The namespace of its queues and messages. None: it has none, and sees everything in the store.
         self.namespace = settings.namespace if namespace is None else _checked("namespace", namespace)
+        #: Every task by its name.
         self.tasks: dict[str, Task[..., Any]] = {}
+        #: Every schedule by its name.
         self.schedules: dict[str, Schedule] = {}
         #: Who says what a message is that Tenure did not send. `@app.on_foreign` adds to it.
         self._router = Router(self.client)
-        #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
+        #: The async functions around every handler, the outermost first. `@app.middleware` adds one.
         self.middleware = Middlewares()
         for one in middleware:
             self.middleware(one)
@@ -167,10 +172,11 @@ class Registry(ABC):
     def on_foreign(self, queue: str | None = None, /) -> Callable[[F], F]: ...
 
     def on_foreign(self, queue: Any = None, /) -> Any:
-        """Say which call a message is that Tenure did not send: `@app.on_foreign("queue")`; for all: `@app.on_foreign`.
+        """Register the function that turns messages of other senders into calls: `@app.on_foreign("queue")`.
 
-        The function gets a `Foreign` and returns `task.bind(…)` or `foreign.call(task)`; None: it is not known, and
-        goes to the dead letters. It is asked at every delivery, in the worker's event loop: it must not wait.
+        Without a queue, `@app.on_foreign`, it serves all queues that have none of their own. The function gets a
+        `Foreign` and returns `task.bind(…)` or `foreign.call(task)`. Where it returns None, the message becomes a dead
+        letter. It runs at every delivery, in the worker's event loop, and must not block.
         """
         if callable(queue):
             return self._router.add(None, queue)

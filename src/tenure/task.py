@@ -122,21 +122,30 @@ class Home(Protocol):
 
 
 class Task(Generic[P, R]):
-    """A named handler with its policy. `R` is what it returns, awaited or not."""
+    """A named handler with its options. Made by `@app.task`.
+
+    Calling it calls the handler, without a queue: `await resize("a.png")`, or `resize("a.png")` for a plain function.
+    """
 
     def __init__(self, app: Home, function: Callable[..., Any], name: str, queue: str,
                  policy: Policy, runs_in: str | None) -> None:  # fmt: skip
         """Read the handler's signature; raises `BadTask` for what cannot work."""
+        #: Its name in messages.
         self.name = name
+        #: The queue of its messages, with the app's namespace.
         self.queue = queue
+        #: Its options, with the defaults filled in.
         self.policy = policy
+        #: The handler itself.
         self.function = function
         self.signature = Signature(function, name)
+        #: Where the handler runs: `loop`, `thread` or `process`.
         self.runs_in = _runs_in(runs_in, self.signature, name)
         #: How large its messages are. None: they have no size.
         self.sizer = None if policy.size is None else Sizer(policy.size, self.signature, name)
         #: How long it takes before anybody has measured it.
         self.prior = prior_for(policy.profile, name)
+        #: The app that it is registered with.
         self.app = app
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
@@ -144,19 +153,26 @@ class Task(Generic[P, R]):
         self.__wrapped__ = function
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-        """The call with these arguments, to be submitted with options; raises `PayloadInvalid`."""
+        """Return a call with these arguments, to be submitted with options: `task.bind(…).submit(priority=9)`.
+
+        Raises `PayloadInvalid` for arguments that the handler could not take.
+        """
         return Call(self, self.signature.body(args, kwargs))
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
-        """Send a message for this task; returns when it cannot be lost any more."""
+        """Send a message with these arguments; for options see `bind`.
+
+        Returns a handle once the message is stored and cannot be lost any more. Raises `PayloadInvalid` for arguments
+        that the handler could not take, and `BrokerUnavailable` while the store cannot be reached.
+        """
         return await self.app._submit_call(self.bind(*args, **kwargs), {})
 
     def submit_sync(self, *args: P.args, **kwargs: P.kwargs) -> "SyncHandle[R]":
-        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
+        """As `submit`, from code that is not async (scripts, Django, Flask); blocks until the message is stored."""
         return self.app._submit_call_sync(self.bind(*args, **kwargs), {})
 
     def handle(self, id: str) -> "Handle[R]":
-        """A handle on a message of this task that was sent before, perhaps by another process."""
+        """Return a handle on a message of this task that was sent before, perhaps by another process."""
         return self.app.handle(id, self.signature.decode_result)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

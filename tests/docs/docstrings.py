@@ -45,21 +45,22 @@ def fields_of(kind: type[Any]) -> dict[str, str]:
     """The public fields and attributes of a class, each with the `#:` comment above it or the docstring below it."""
     path, node = class_node(kind)
     found: dict[str, str] = {}
-    for body in [node.body, *(one.body for one in node.body if isinstance(one, Function) and one.name == "__init__")]:
-        for one, below in zip(body, [*body[1:], None], strict=True):
-            name = _field(one)
+    start = next((one.body for one in node.body if isinstance(one, Function) and one.name == "__init__"), [])
+    for body, of_self in ((node.body, False), (start, True)):
+        for one, below in zip(body, [*body[1:], None], strict=False):
+            name = _field(one, of_self=of_self)
             if name is not None and not name.startswith("_"):
                 found[name] = _string(below) or _comment(_lines(path), one.lineno)
     return found
 
 
-def _field(one: ast.stmt) -> str | None:
-    """The name that a statement declares: `name: type`, or `self.name = value` in a constructor."""
+def _field(one: ast.stmt, *, of_self: bool) -> str | None:
+    """The name that a statement declares: `name: type` in a class, or `self.name = value` in its constructor."""
     targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
     for target in targets:
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+        if of_self and isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
             return target.attr
-        if isinstance(target, ast.Name) and isinstance(one, ast.AnnAssign):
+        if not of_self and isinstance(target, ast.Name) and isinstance(one, ast.AnnAssign):
             return target.id
     return None
 

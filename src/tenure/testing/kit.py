@@ -54,7 +54,8 @@ class Kit:
     """An app under test: `async with Kit(app) as kit:`, or the fixture `kit`."""
 
     def __init__(self, app: Tenure) -> None:
-        """Nothing is changed before the kit is entered."""
+        """Make a kit for an app. Nothing is changed before the kit is entered."""
+        #: The app under test.
         self.app = app
         self._stack = contextlib.AsyncExitStack()
         self._parts: tuple[VirtualClock, Crew, View] | None = None
@@ -195,7 +196,7 @@ class Kit:
     # -- looking -----------------------------------------------------------------------------------
 
     def sent(self, task: Which | None = None) -> list[Seen]:
-        """Every message that was ever sent: by the test, by handlers, by schedules."""
+        """Every message that was sent: by the test, by handlers, by schedules."""
         return self._only(self._open[2].sent(), task)
 
     def waiting(self, task: Which | None = None) -> list[Seen]:
@@ -203,16 +204,16 @@ class Kit:
         return self._only(self._open[2].waiting(), task)
 
     def completed(self, task: Which | None = None) -> list[Seen]:
-        """Messages that are done, in the order in which they were."""
+        """Completed messages, in the order of their completion."""
         return self._only(self._open[2].completed(), task)
 
     def dead(self, task: Which | None = None) -> list[Seen]:
-        """Messages that lie with the dead letters now."""
+        """Messages that are dead letters now."""
         return self._only(self._open[2].dead(), task)
 
     @property
     def events(self) -> list[Event]:
-        """Everything that was told so far, oldest first."""
+        """Every event so far, oldest first."""
         return self._open[2].events()
 
     @property
@@ -222,16 +223,16 @@ class Kit:
 
     @property
     def now(self) -> datetime:
-        """What time it is, for the app."""
+        """The virtual time, with a time zone."""
         return datetime.fromtimestamp(self.clock.wall(), UTC)
 
     # -- faults ------------------------------------------------------------------------------------
 
     def crash_worker(self, task: Which | None = None, *, when: When = "returned", after: float = 0.0) -> None:
-        """The next handler's worker dies as by `kill -9`, at the worst moment: the handler returned, nobody knows yet.
+        """Kill the worker of the next handler as `kill -9` does, after the handler returned and before that is stored.
 
         `when="running"`: it dies while the handler runs, `after` that many virtual seconds. Its death is found, and
-        the message runs again on a new worker. Armed twice, it dies twice.
+        the message runs again on a new worker. Called twice, it kills two workers.
         """
         if when not in get_args(When):
             msg = f"when={when!r} is neither 'returned' nor 'running'"
@@ -240,19 +241,19 @@ class Kit:
         self._faults.arm(Crash(said=said, task=self._name(task), when=when, after_seconds=after))
 
     def lose_next_ack(self, task: Which | None = None, *, carried_out: bool = True) -> None:
-        """The next ack is carried out, but its answer does not arrive. Or, if not `carried_out`, it got lost itself."""
+        """Lose the answer to the next ack, which the store carried out; with `carried_out=False`, the ack itself."""
         said = _said("lose_next_ack", task, carried_out=(carried_out, True))
         self._faults.arm(LostAck(said=said, task=self._name(task), carried_out=carried_out))
 
     def lose_lease(self, task: Which | None = None) -> None:
-        """The next handler's lease is taken away while it runs, and its message lent again: it may run twice at once.
+        """Take the lease of the next handler away while it runs: its message is leased again and may run twice at once.
 
-        As after a freeze that was longer than the lease. What the first run returns is refused.
+        This is what a freeze that is longer than the lease does. What the first run returns is refused.
         """
         self._faults.arm(LostLease(said=_said("lose_lease", task), task=self._name(task)))
 
     def fail_broker(self, *, seconds: float, task: Which | None = None) -> None:
-        """From the start of the next handler the broker cannot be reached, for that many virtual seconds."""
+        """Make the broker unreachable from the start of the next handler, for that many virtual seconds."""
         said = _said("fail_broker", task, seconds=(seconds, None))
         self._faults.arm(Outage(said=said, task=self._name(task), seconds=seconds))
 

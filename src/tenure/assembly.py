@@ -182,7 +182,7 @@ def _refuse_windows() -> None:
     """SQLite files are shared by locks of `fcntl`, by which workers also know who is alive."""
     if sys.platform == "win32":
         msg = (
-            "messages can be kept in a SQLite file on Linux and macOS, not on Windows, which lacks the file locks for it; "
+            "a SQLite file can keep messages on Linux and macOS, not on Windows, which lacks the file locks for it; "
             "nothing was started. Use WSL 2 or a container, or keep messages in Redis, SQS or Azure"
         )
         raise ConfigurationError(msg)

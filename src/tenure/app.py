@@ -42,7 +42,7 @@ Lifespan = Callable[["Tenure"], AbstractAsyncContextManager[Any]]
 
 
 class Tenure(Registry):
-    """An app: tasks, and the place where their messages are kept."""
+    """An app: tasks, and the store that keeps their messages. Usable with `async with`, which opens and closes it."""
 
     def __init__(  # noqa: PLR0913 - each is an option of its own, and none is needed
         self, url: str | None = None, *,
@@ -55,12 +55,19 @@ class Tenure(Registry):
         clock: Clock = SYSTEM_CLOCK,
         must_exist: bool = False,
     ) -> None:  # fmt: skip
-        """Keep messages at `url`, else at `TENURE_URL`; nothing is opened yet.
+        """Make an app. Nothing is opened before it is needed.
 
-        `namespace`: apps with different ones share a place and see nothing of each other. `lifespan`: an async
-        context manager around each worker, whose value handlers get as `ctx.state`. `claim_check`: the URL of a
-        folder, bucket or container for bodies that are too large for the broker. `must_exist`: for tools that look.
-        A place that is not there is an error, not created.
+        - `url`: Where messages are kept, as in `sqlite:///jobs.db`; default: `TENURE_URL`.
+        - `client`: Who sends; names the default queue, `{client}-tasks`. Default: `TENURE_CLIENT`, else `default`.
+        - `namespace`: Apps with different namespaces share a store and see nothing of each other; default:
+          `TENURE_NAMESPACE`.
+        - `settings`: All settings as one value; default: read from the environment (`TENURE_…`).
+        - `lifespan`: An async context manager that each worker enters; handlers get what it yields as `ctx.state`.
+        - `middleware`: Async functions around every handler, the outermost first; see `@app.middleware`.
+        - `claim_check`: The URL of a folder, bucket or container for bodies that are too large for the broker;
+          default: `TENURE_CLAIM_CHECK`.
+        - `clock`: Where the time comes from; for tests.
+        - `must_exist`: A store that is not there is an error and is not created; for tools that only look.
         """
         super().__init__(settings or settings_from(), client=client, namespace=namespace, middleware=middleware)
         self._lifespan = lifespan
@@ -71,16 +78,17 @@ class Tenure(Registry):
         if place is None:
             msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
+        #: The URL of the store.
         self.url = place
         checked = claim_check or self.settings.claim_check
         #: Where bodies go that are too large for the broker.
-        self.claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
+        self._claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
 
     def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
-        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self.claim_check)
+        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check)
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -94,7 +102,28 @@ class Tenure(Registry):
     async def submit(
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> Handle[Any]:
-        """Send one message: a bound call, or a task's name and its payload. Returns when it cannot be lost any more."""
+        """Send one message: `task.bind(…)`, or a task's name and its payload as a dict.
+
+        Returns a handle once the message is stored and cannot be lost any more. Times are seconds or `timedelta`.
+
+        - `priority`: 0 to 9, the highest first; default: 5.
+        - `queue`: Another queue than the task's, of the same namespace.
+        - `delay`: Not before so long from now.
+        - `at`: Not before this moment, a `datetime` with a time zone. Instead of `delay`.
+        - `expires`: A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes
+          a dead letter.
+        - `key`: Work that is done once: a second message with the same key is not stored while the first waits or
+          runs, nor for 7 days after it was completed.
+        - `unique`: If a message with the same value is already waiting and does not expire earlier, no second one is
+          stored. True: the value is the payload.
+        - `unique_window`: For `unique`: a waiting message counts only if it was sent within this time.
+        - `lease`: The lease of this message, instead of the task's.
+        - `max_attempts`: Failed attempts before this message becomes a dead letter, instead of the task's.
+        - `max_hold`: How long the handler of this message may run, instead of the task's.
+        - `id`: The message's own id: a submit that is repeated with it stores no second message.
+        - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
+        - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
+        """
         return await self._door.submit(self._call(call, payload), options)
 
     def _call(self, call: Any, payload: Mapping[str, Any] | None) -> Call[Any]:
@@ -106,15 +135,16 @@ class Tenure(Registry):
         task = self.find(call)
         return Call(task, task.signature.payload(payload or {}))
 
-    async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+    async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
         return await self._door.submit(call, options)
 
     async def submit_many(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[Handle[R]]:
         """Send many messages, in as few steps as the broker allows; one handle each, in order.
 
-        A call that is refused does not hold up the others: when all are through, `PartlySent` says which were
-        refused and why, with the handles of those that were sent. Options of its own: `call.having(key=…)`.
+        A call that is refused does not hold up the others: at the end `PartlySent` says which were refused and why,
+        with the handles of those that were sent. The options are those of `app.submit` without `id`, and hold for all
+        calls; `call.having(key=…)` gives one call its own.
         """
         return await self._door.submit_many(_listed(calls), options)
 
@@ -128,39 +158,42 @@ class Tenure(Registry):
     def submit_sync(
         self, call: Any, payload: Mapping[str, Any] | None = None, /, **options: Unpack[Options]
     ) -> SyncHandle[Any]:
-        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
-        return self.submit_call_sync(self._call(call, payload), options)
+        """Send one message from code that is not async (scripts, Django, Flask); blocks until the message is stored.
 
-    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+        Takes what `app.submit` takes, options included.
+        """
+        return self._submit_call_sync(self._call(call, payload), options)
+
+    def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
         """Send one call with its options, and wait."""
         door = self._door_for_sync()
         return SyncHandle(self._portal(lambda: door.submit(call, options)), self._portal)
 
     def submit_many_sync(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[SyncHandle[R]]:
-        """As `submit_many`, from code that is not async."""
+        """As `submit_many`, from code that is not async. Options: as `app.submit`, without `id`."""
         door, many = self._door_for_sync(), _listed(calls)
         handles = self._portal(lambda: door.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Send raw messages; one answer each, refusals included."""
+        """Send raw messages, as bridges from other systems need it; one answer each, refusals included."""
         return await self._door.send(batch)
 
     # -- asking ------------------------------------------------------------------------------------
 
     def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
-        """A handle on a message that was sent before, perhaps by another process.
+        """Return a handle on a message that was sent before, perhaps by another process. Nothing is asked yet.
 
-        Its result comes as plain JSON values; `task.handle(id)` knows the handler's own type.
+        Its result comes as plain JSON values; `task.handle(id)` reads it as the handler's return type.
         """
         return Handle(self._door, id, read or plain_reader())
 
     def handle_sync(self, id: str) -> SyncHandle[Any]:
-        """As `handle`, for code that is not async."""
+        """Return a handle as `app.handle` does, for code that is not async."""
         return SyncHandle(Handle(self._door_for_sync(), id, plain_reader()), self._portal)
 
     async def record(self, id: str) -> Record | None:
-        """Everything known about a message."""
+        """Return everything that is known about a message. None: no message with this id is known."""
         return await self._door.record(id)
 
     # -- working -----------------------------------------------------------------------------------
@@ -169,13 +202,18 @@ class Tenure(Registry):
         self, *, concurrency: int | None = None, queues: Sequence[str] = (), name: str = "",
         slot: str | None = None, grace: float | None = None, reference: str | None = None, sinks: Sequence[Sink] = (),
     ) -> "Worker":  # fmt: skip
-        """A worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
+        """Make a worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
 
-        `slot` is an identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
-        unit): a new worker in it proves that the one before is dead.
-
-        `reference` ("module:attribute") tells child processes how to import this app, or a function without
-        parameters that makes it; without it they import the module of the task.
+        - `concurrency`: Messages at once; default: 10 (`TENURE_CONCURRENCY`).
+        - `queues`: Serve these queues only; default: those of the app's tasks.
+        - `name`: The worker's name in logs, events and `tenure workers`; default: host and pid.
+        - `slot`: An identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
+          unit): a new worker in it proves that the one before is dead. Default: `TENURE_SLOT`, else none.
+        - `grace`: Seconds that handlers may go on when it stops; default: 30 (`TENURE_GRACE`). After that their
+          messages are returned.
+        - `reference`: How child processes import this app: `module:attribute`, the app or a function without
+          parameters that makes it. Default: they import the module of the task.
+        - `sinks`: Where events go besides the journal.
         """
         from tenure.runtime.locating import locate, locate_task  # noqa: PLC0415 - senders need no runtime
         from tenure.runtime.worker import Worker, WorkerOptions  # noqa: PLC0415
@@ -202,15 +240,15 @@ class Tenure(Registry):
             self.broker, self.state, self.tasks, self.clock, options,
             opening=self.open,
             locate=locate_task if reference is None else lambda _task: locate(reference),
-            lifespan=self.enter_lifespan,
+            lifespan=self._enter_lifespan,
             schedules=lambda: tuple(self.schedules.values()),
             client=self.client,
-            router=self.router,
+            router=self._router,
             sinks=sinks,
-            claim_check=self.claim_check,
+            claim_check=self._claim_check,
         )  # fmt: skip
 
-    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What handlers get as `ctx.state`, for as long as it is entered."""
         return contextlib.nullcontext() if self._lifespan is None else self._lifespan(self)
 
@@ -233,24 +271,24 @@ class Tenure(Registry):
 
     @property
     def broker(self) -> Broker:
-        """The broker, for operators' tools; call `open` first."""
+        """The broker, for operators' tools; await `app.open()` first."""
         return self._door.broker
 
     @property
     def state(self) -> State:
-        """The state, for operators' tools; call `open` first."""
+        """The state, for operators' tools; await `app.open()` first."""
         return self._door.state
 
     async def open(self) -> None:
-        """Connect, once; everything that needs it does so by itself."""
+        """Connect to the store. Optional: everything that needs a connection opens it by itself."""
         await self._door.open()
 
     async def close(self) -> None:
-        """Disconnect; the app can be opened again."""
+        """Disconnect from the store. The app can be opened again."""
         await self._door.close()
 
     def close_sync(self) -> None:
-        """Disconnect what `submit_sync` opened. Nothing is lost without it: what was sent is stored."""
+        """Disconnect what `submit_sync` opened. Without it nothing is lost: what was sent is stored."""
         door, self._sync_door = self._sync_door, None
         if door is not None:
             self._portal(door.close)
@@ -261,17 +299,17 @@ class Tenure(Registry):
         return self._sync_door
 
     @contextlib.contextmanager
-    def elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
+    def _elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
         """At another place and in another time for a while, as tests need it."""
-        mine, check = (self._door, self._sync_door), self.claim_check
+        mine, check = (self._door, self._sync_door), self._claim_check
         if check is not None:  # tests leave nothing in anybody's bucket
-            self.claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
+            self._claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
         self._door, self._sync_door = self._make_door(clock, broker, state), None
         try:
             yield
         finally:
             self._door, self._sync_door = mine
-            self.claim_check = check
+            self._claim_check = check
 
     async def __aenter__(self) -> Self:
         """Open."""

@@ -7,6 +7,7 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 import importlib.util
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from tenure.broker import Broker
 from tenure.cloakroom import Cloakroom
 from tenure.clock import Clock
-from tenure.errors import BadURL, MissingExtra
+from tenure.errors import BadURL, ConfigurationError, MissingExtra
 from tenure.state import State
 from tenure.table import GroupTable
 
@@ -60,6 +61,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
         raise BadURL(msg) from error
     match parts.scheme:
         case "sqlite":
+            _refuse_windows()
             from tenure.adapters import sqlite
 
             path, query = _sqlite(url, parts)
@@ -163,6 +165,7 @@ def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]
             options = redis.read_options(shown, parts)
             return lambda _: RedisTable(options, clock)
         case scheme if url == "local" or scheme == "sqlite":
+            _refuse_windows()
             from tenure.adapters.sqlite.table import LocalTable
 
             path = _LOCAL if url == "local" else _sqlite(url, parts)[0]
@@ -173,6 +176,16 @@ def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]
         "leave it out: then it is kept by the same cloud (dynamodb://region/table, or the storage account's tables)"
     )
     raise BadURL(msg)
+
+
+def _refuse_windows() -> None:
+    """SQLite files are shared by locks of `fcntl`, by which workers also know who is alive."""
+    if sys.platform == "win32":
+        msg = (
+            "a SQLite file can keep messages on Linux and macOS, not on Windows, which lacks the file locks for it; "
+            "nothing was started. Use WSL 2 or a container, or keep messages in Redis, SQS or Azure"
+        )
+        raise ConfigurationError(msg)
 
 
 @contextmanager

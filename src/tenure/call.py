@@ -23,31 +23,40 @@ R_co = TypeVar("R_co", covariant=True)
 class Options(TypedDict, total=False):
     """What one submit may decide instead of the task. Times are seconds or `timedelta`."""
 
-    #: 0 to 9; the highest is lent first.
     priority: int
-    #: Another queue than the task's own.
+    """0 to 9, the highest first; default: 5."""
     queue: str
-    #: Not before so long from now.
+    """Another queue than the task's, of the same namespace."""
     delay: float | timedelta
-    #: Not before this moment, with a time zone. Instead of `delay`.
+    """Not before so long from now."""
     at: datetime
-    #: If nobody began it by then (so long from now, or a moment with a time zone), it goes to the dead letters.
+    """Not before this moment, a `datetime` with a time zone. Instead of `delay`."""
     expires: float | timedelta | datetime
-    #: Once done under this key, done for the ledger's window.
+    """A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes a dead
+    letter.
+    """
     key: str
-    #: While a message with this word waits, it stands for this one. True: the word is the payload.
+    """Work that is done once: a second message with the same key is not stored while the first waits or runs, nor for
+    7 days after it was completed.
+    """
     unique: str | Literal[True]
-    #: For `unique`: only a waiting message that was sent so recently stands for this one.
+    """If a message with the same value is already waiting and does not expire earlier, no second one is stored. True:
+    the value is the payload.
+    """
     unique_window: float | timedelta
-    #: The lease for this message.
+    """For `unique`: a waiting message counts only if it was sent within this time."""
     lease: float | timedelta
+    """The lease of this message, instead of the task's."""
     max_attempts: int
-    #: Ends the handler after so long.
+    """Failed attempts before this message becomes a dead letter, instead of the task's."""
     max_hold: float | timedelta
-    #: The message's own id, for a producer that may have to repeat the submit.
+    """How long the handler of this message may run, instead of the task's."""
     id: str
+    """The message's own id: a submit that is repeated with it stores no second message."""
     headers: dict[str, str]
+    """Texts by name, for your own use; in the handler `ctx.message.headers`."""
     correlation_id: str
+    """What the message belongs to; messages that its handler submits inherit it."""
 
 
 #: The words that `submit` takes beside a call.
@@ -69,29 +78,55 @@ class Callable_(Protocol):  # noqa: N801 - the word is taken
 
 
 class Call(Generic[R_co]):
-    """A task and its payload, not yet sent."""
+    """A task with its arguments, not yet sent. Made by `task.bind(…)`."""
 
     __slots__ = ("body", "options", "task")
 
     def __init__(self, task: Callable_, body: msgspec.Raw, options: Options | None = None) -> None:
         """Bind `body` (JSON) to `task`."""
+        #: The task that it calls.
         self.task = task
+        #: The payload, as JSON.
         self.body = body
-        #: What this call brings along; what `submit` is given counts more.
+        #: The options of this call, set by `having`. What `submit` is given counts more.
         self.options: Options = options or {}
 
     def having(self, **options: Unpack[Options]) -> Call[R_co]:
-        """The same call with options of its own, as `submit_many` needs them: `resize.bind(x).having(key=x)`."""
+        """Return the same call with options of its own: `app.submit_many(resize.bind(x).having(key=x) for x in new)`.
+
+        The options are those of `app.submit`. What `submit` is given later counts more.
+        """
         check_options(options)
         return Call(self.task, self.body, cast("Options", {**self.options, **options}))
 
     async def submit(self, **options: Unpack[Options]) -> Handle[R_co]:
-        """Send it: `await resize.bind("a.png").submit(priority=9)`. Returns when it cannot be lost any more."""
-        return await self._app().submit_call(self, options)
+        """Send the call with options: `await resize.bind("a.png").submit(priority=9)`.
+
+        Returns a handle once the message is stored and cannot be lost any more. Times are seconds or `timedelta`.
+
+        - `priority`: 0 to 9, the highest first; default: 5.
+        - `queue`: Another queue than the task's, of the same namespace.
+        - `delay`: Not before so long from now.
+        - `at`: Not before this moment, a `datetime` with a time zone. Instead of `delay`.
+        - `expires`: A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes
+          a dead letter.
+        - `key`: Work that is done once: a second message with the same key is not stored while the first waits or
+          runs, nor for 7 days after it was completed.
+        - `unique`: If a message with the same value is already waiting and does not expire earlier, no second one is
+          stored. True: the value is the payload.
+        - `unique_window`: For `unique`: a waiting message counts only if it was sent within this time.
+        - `lease`: The lease of this message, instead of the task's.
+        - `max_attempts`: Failed attempts before this message becomes a dead letter, instead of the task's.
+        - `max_hold`: How long the handler of this message may run, instead of the task's.
+        - `id`: The message's own id: a submit that is repeated with it stores no second message.
+        - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
+        - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
+        """
+        return await self._app()._submit_call(self, options)
 
     def submit_sync(self, **options: Unpack[Options]) -> SyncHandle[R_co]:
-        """As `submit`, from code that is not async."""
-        return self._app().submit_call_sync(self, options)
+        """Send the call from code that is not async; blocks until the message is stored. Options: as `app.submit`."""
+        return self._app()._submit_call_sync(self, options)
 
     def _app(self) -> Home:
         app: Home | None = getattr(self.task, "app", None)

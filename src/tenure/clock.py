@@ -64,6 +64,14 @@ def _boot_id() -> str:
     import sys  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
+    from tenure.errors import ConfigurationError  # noqa: PLC0415
+
+    if sys.platform == "win32":
+        msg = (
+            "workers run on Linux and macOS, not on Windows, where Tenure cannot tell which worker is alive; nothing "
+            "was started. Use WSL 2 or a container; to submit to Redis, SQS or Azure needs no worker"
+        )
+        raise ConfigurationError(msg)
     if sys.platform == "darwin":
         command = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -24,7 +24,20 @@ from tenure.record import Progress
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from tenure.once import AsyncTransaction, Transaction
+
+    class AnyState(Any):  # type: ignore[misc] # what it is for
+        """The state of a plain `Context`: may be anything.
+
+        Not `Any` itself: mypy would then choose no overload of `@app.task` for such a handler.
+        """
+
+    # Contravariant, so that a function that takes a plain `Context` may be given any. Python 3.11 knows no defaults.
+    StateT_contra = TypeVarWithDefault("StateT_contra", contravariant=True, default=AnyState)
+else:
+    StateT_contra = TypeVar("StateT_contra", contravariant=True)
 
 T = TypeVar("T")
 
@@ -87,7 +100,7 @@ class Link(Protocol):
         ...
 
 
-class _Shared:
+class _Shared(Generic[StateT_contra]):
     """What both contexts say alike."""
 
     __slots__ = ("_link", "attempt", "fence", "message", "state")
@@ -99,8 +112,8 @@ class _Shared:
         self.attempt = attempt
         #: Rises with every lease of this message: hand it to stores that can compare it.
         self.fence = fence
-        #: What the app's lifespan yielded.
-        self.state = state
+        #: What the app's lifespan yielded: of type `State` in a `Context[State]`.
+        self.state: StateT_contra = state
         self._link = link
 
     @property
@@ -149,9 +162,10 @@ class _Shared:
         self._link.progress(Progress(fraction, str(note).encode("utf-8", "backslashreplace").decode()))
 
     def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
-        """Hand on to another task: goes out once, together with the completion of this message, or not at all.
+        """Submit another task from a handler: sent once, together with the completion of this message, or not at all.
 
-        The id that it will have; where its key or `unique` word is taken by then, that message stands for it instead.
+        Returns the id that the message will have. If its `key` or `unique` value is taken by then, no second message is
+        stored. The options are those of `app.submit`.
         """
         given: object = call
         if not isinstance(given, Call):
@@ -166,7 +180,7 @@ class _Shared:
         return OnceKey.of(self.message, effect, self.fence, self._link.send_id)
 
 
-class Context(_Shared):
+class Context(_Shared[StateT_contra]):
     """The context of an async handler."""
 
     __slots__ = ()
@@ -209,7 +223,7 @@ class Context(_Shared):
         return insert_once_async(tx, self._once_key(effect))
 
 
-class SyncContext(_Shared):
+class SyncContext(_Shared[StateT_contra]):
     """The context of a sync handler, which runs in a thread or a process of its own."""
 
     __slots__ = ("_loop",)

@@ -41,17 +41,25 @@ class EventKind(StrEnum):
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One fact. `at` is wall time: for showing, not for deciding."""
+    """Something that happened to a message, a worker or a queue, as the journal keeps it."""
 
+    #: What happened; one of the events in the reference.
     kind: EventKind
+    #: When, in Unix seconds.
     at: float
+    #: The queue that it is about.
     queue: str | None = None
+    #: The task's name.
     task: str | None = None
+    #: The message that it is about.
     message_id: str | None = None
+    #: The worker that it is about.
     owner: str | None = None
+    #: Number of the run.
     attempt: int | None = None
     #: Seconds from handler start to its end, where one ran.
     seconds: float | None = None
+    #: What else the kind of event says.
     data: dict[str, Any] = {}
 
 

@@ -44,22 +44,24 @@ class Asker(Protocol):
 
 
 class Handle(Generic[R_co]):
-    """One sent message, by id."""
+    """One message that was sent, by its id. Returned by `submit`, or made by `app.handle(id)` and `task.handle(id)`."""
 
     __slots__ = ("_app", "_read", "duplicate", "id")
 
     def __init__(self, app: Asker, id: str, read: Read, *, duplicate: bool = False) -> None:
         """Refer to message `id`."""
+        #: The message's id.
         self.id = id
-        #: True: the same id, key or unique word had been sent before, and this is that message.
+        #: True: nothing new was stored; this is an earlier message with the same `id`, `key` or `unique` value.
         self.duplicate = duplicate
         self._app = app
         self._read = read
 
     async def status(self) -> Record:
-        """Where the message is now: state, attempt, progress, lease, next try, last error.
+        """Return where the message is now: state, attempt, progress, lease, next attempt, last error.
 
-        Raises `MessageNotFound` when it is forgotten.
+        Raises `MessageNotFound` if no such message is known: it was never sent to this store, or its record has
+        expired (7 days after its end).
         """
         record = await self._app.record(self.id)
         if record is None:
@@ -68,10 +70,10 @@ class Handle(Generic[R_co]):
         return record
 
     async def result(self, timeout: float | timedelta | None = None) -> R_co:  # noqa: ASYNC109 - the message goes on
-        """What the handler returned, as its own type; waits until it has, at most `timeout` seconds.
+        """Wait until the message is completed, at most `timeout` seconds, and return what the handler returned.
 
         Raises `TaskFailed` (with the worker's traceback) if the message is dead, `MessageCancelled`,
-        `MessageNotFound`, or `ResultTimeout`; the message itself is not touched by any of these.
+        `MessageNotFound`, or `ResultTimeout`. None of them changes the message.
         """
         deadline = self._app.deadline_in(timeout)
         pause = _FIRST_PAUSE_SECONDS
@@ -84,10 +86,10 @@ class Handle(Generic[R_co]):
         return result
 
     async def cancel(self) -> bool:
-        """Take the message back: it will not run, and if it is running its worker is told and its result refused.
+        """Cancel the message: it will not run. If it is running, its run is cancelled and its result refused.
 
-        False: it was finished or dead already, and nothing was changed. Recorded in the journal. Its key is free at
-        once; a run that is told ends within a second or so, a thread when it looks.
+        Returns False if it was finished or dead already; then nothing was changed. Its key is free at once. An async
+        handler is cancelled within a second or so, a thread sees `ctx.lease_lost`. The act is recorded in the journal.
         """
         return await self._app.cancel(self.id)
 
@@ -105,7 +107,7 @@ class Blocking(Protocol):
 
 
 class SyncHandle(Generic[R_co]):
-    """One sent message, by id, for code that is not async."""
+    """As `Handle`, for code that is not async. Returned by `submit_sync`, or made by `app.handle_sync(id)`."""
 
     __slots__ = ("_handle", "_wait")
 

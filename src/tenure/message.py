@@ -57,29 +57,43 @@ ELSEWHERE = msgspec.Raw(b"null")
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="tenure", tag=1):
-    """One unit of work. `body` is the payload as JSON bytes.
+    """One message as its sender wrote it; in a handler `ctx.message`.
 
-    The struct is also the wire format: `{"tenure": 1, "id": …, "body": {…}}`, where `tenure` is the
-    version of the envelope (see `envelope.py`).
+    The struct is also the wire format: `{"tenure": 1, "id": …, "body": {…}}`, where `tenure` is the version of the
+    envelope (see `envelope.py`).
     """
 
+    #: Stays the same over every attempt and redrive.
     id: str
+    #: The queue that it was sent to, with its namespace.
     queue: str
+    #: The task's name.
     task: str
+    #: The payload, as JSON.
     body: msgspec.Raw
+    #: 0 to 9, the highest first.
     priority: int = DEFAULT_PRIORITY
+    #: Work that is done once has a key.
     key: str | None = None
-    #: While a message with this word waits (ready or delayed), another one for the same queue and task is not stored.
+    #: While a message with this value waits (ready or delayed), another one for the same queue and task is not stored.
     unique: str | None = None
+    #: The app that sent it.
     client: str | None = None
+    #: What it belongs to; messages that its handler submits inherit it.
     correlation_id: str | None = None
+    #: The message whose handler submitted it. None: it was submitted from outside.
     parent_id: str | None = None
+    #: Texts by name, as the sender gave them.
     headers: dict[str, str] = {}
+    #: When it was sent, in Unix seconds.
     sent_at: float = 0.0
+    #: When it becomes a dead letter if it has not begun, in Unix seconds. None: never.
     expires_at: float | None = None
+    #: How often it was redriven from the dead letters.
     generation: int = 0
+    #: Lease, attempts and time limit that its sender chose instead of the task's.
     overrides: Overrides = NO_OVERRIDES
-    #: Set: `body` says nothing, the real one lies in the cloakroom. On the wire that is version 2 (see `envelope.py`).
+    #: Set: `body` is empty; the real one was too large and is where `claim_check` says. Version 2 of the wire format.
     ticket: Ticket | None = None
 
 

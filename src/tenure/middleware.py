@@ -26,7 +26,7 @@ from tenure.errors import BadMiddleware
 
 #: What middleware awaits to go on: the handler, or the next middleware.
 Run = Callable[[], Awaitable[Any]]
-Middleware = Callable[[Context, Run], Awaitable[Any]]
+Middleware = Callable[[Context[Any], Run], Awaitable[Any]]
 
 _PARAMETERS = 2
 

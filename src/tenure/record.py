@@ -11,6 +11,7 @@ class Progress(msgspec.Struct, frozen=True):
 
     #: 0.0 to 1.0; None: the handler cannot say.
     fraction: float | None = None
+    #: What the handler says about it.
     note: str = ""
 
 
@@ -29,16 +30,25 @@ HISTORY_LIMIT = 20
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The status of one message. Times are wall times; `deadline_in` and `due_in` are seconds from the reading."""
+    """The status of one message. Times are Unix seconds; `deadline_in` and `due_in` are seconds from the reading."""
 
+    #: The message's id.
     id: str
+    #: The queue that it is in, with its namespace.
     queue: str
+    #: The task's name. None: the message cannot be read.
     task: str | None
+    #: `ready`, `delayed`, `leased`, `completed`, `dead` or `cancelled`.
     state: MessageState
+    #: How often it was delivered, failed, and lost its worker.
     counters: Counters = NO_COUNTERS
+    #: The worker that holds it. None: no worker does.
     owner: str | None = None
+    #: Rises with every lease of the message.
     fence: int | None = None
+    #: When it was sent.
     sent_at: float | None = None
+    #: When it was completed, died or was cancelled.
     finished_at: float | None = None
     #: Seconds until the lease ends (negative: overdue). None: not leased.
     deadline_in: float | None = None
@@ -48,6 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     result: bytes | None = None
     #: Why the last attempt failed, or why it is dead.
     reason: Reason | None = None
+    #: What the handler last said by `ctx.progress`.
     progress: Progress | None = None
     #: Oldest first, bounded; kept over a redrive.
     history: tuple[Ending, ...] = ()

@@ -38,14 +38,19 @@ class Registry(ABC):
         self, settings: Settings, *, client: str | None, namespace: str | None, middleware: Iterable[Middleware]
     ) -> None:
         """Nothing but the middleware is registered yet. `client` and `namespace`: None: as the settings say."""
+        #: The settings in force.
         self.settings = settings
+        #: Who sends; names the default queue.
         self.client = settings.client if client is None else _checked("client", client)
+        #: The namespace of its queues and messages. None: it has none, and sees everything in the store.
         self.namespace = settings.namespace if namespace is None else _checked("namespace", namespace)
+        #: Every task by its name.
         self.tasks: dict[str, Task[..., Any]] = {}
+        #: Every schedule by its name.
         self.schedules: dict[str, Schedule] = {}
         #: Who says what a message is that Tenure did not send. `@app.on_foreign` adds to it.
-        self.router = Router(self.client)
-        #: What stands around every handler. `@app.middleware` adds to it; the first is the outermost.
+        self._router = Router(self.client)
+        #: The async functions around every handler, the outermost first. `@app.middleware` adds one.
         self.middleware = Middlewares()
         for one in middleware:
             self.middleware(one)
@@ -53,7 +58,7 @@ class Registry(ABC):
     # -- what the app adds, for its tasks ----------------------------------------------------------
 
     @abstractmethod
-    def enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What handlers get as `ctx.state`, for as long as it is entered."""
 
     @abstractmethod
@@ -61,11 +66,11 @@ class Registry(ABC):
         """A handle on a message that was sent before."""
 
     @abstractmethod
-    async def submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+    async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
 
     @abstractmethod
-    def submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+    def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
         """Send one call with its options, and wait."""
 
     # -- queues ------------------------------------------------------------------------------------
@@ -93,9 +98,9 @@ class Registry(ABC):
     @overload
     def task(self, function: Callable[Concatenate[Anything, P], R], /) -> SyncTask[..., R]: ...
     @overload
-    def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
+    def task(self, function: Callable[Concatenate[Context[Any], P], Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
-    def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> SyncTask[P, R]: ...
+    def task(self, function: Callable[Concatenate[SyncContext[Any], P], R], /) -> SyncTask[P, R]: ...
     @overload
     def task(self, function: Callable[P, Anything], /) -> SyncTask[P, Any]: ...
     @overload
@@ -106,7 +111,32 @@ class Registry(ABC):
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
     def task(self, function: Any = None, /, **options: Any) -> Any:  # type: ignore[misc] # mypy and Unpack
-        """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`."""
+        """Make a function a task, with or without options: `@app.task` or `@app.task(max_attempts=5)`.
+
+        The function's parameters, without `ctx`, are the payload of its messages. Times are seconds or `timedelta`.
+
+        - `name`: Its name in messages; default: the function's. Keep it when you rename the function.
+        - `queue`: The queue of its messages; default: `{client}-tasks`.
+        - `max_attempts`: Failed attempts before a message becomes a dead letter; default: 3 (`TENURE_MAX_ATTEMPTS`).
+        - `retry_delay`: The wait before the second attempt; default: 1 s. It doubles each time, with jitter.
+        - `max_retry_delay`: The longest wait between two attempts; default: 300 s.
+        - `max_snoozes`: How often `raise Snooze(…)` may put a message off; default: 1000. After that each time is a
+          failed attempt.
+        - `lease`: How long a worker may be silent before its message is run again; default: 30 s (`TENURE_LEASE`). It
+          is renewed for as long as the handler runs.
+        - `heartbeat`: False: the lease is not renewed, and without `lease` its length is learned from earlier runs.
+          Default: True.
+        - `size`: How large the work of a message is: a parameter's name, or a function of the handler's arguments.
+        - `profile`: How long the work takes before it was measured: a name (`tenure timing profiles`), a `Profile` or
+          a `SizeTable`.
+        - `max_hold`: How long a handler may run; default: None, no limit. After that it is ended, and its attempt has
+          failed.
+        - `reject_on`: Exception classes that no retry can fix: the message becomes a dead letter at once.
+        - `concurrency`: At most this many messages of the task at once in one worker; default: None, as many as it
+          has slots.
+        - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
+          default: loop for async functions, thread for plain ones.
+        """
         if function is not None:
             return self._register(function, {})
         return lambda later: self._register(later, cast("TaskOptions", options))
@@ -142,15 +172,16 @@ class Registry(ABC):
     def on_foreign(self, queue: str | None = None, /) -> Callable[[F], F]: ...
 
     def on_foreign(self, queue: Any = None, /) -> Any:
-        """Say which call a message is that Tenure did not send: `@app.on_foreign("queue")`; for all: `@app.on_foreign`.
+        """Register the function that turns messages of other senders into calls: `@app.on_foreign("queue")`.
 
-        The function gets a `Foreign` and returns `task.bind(…)` or `foreign.call(task)`; None: it is not known, and
-        goes to the dead letters. It is asked at every delivery, in the worker's event loop: it must not wait.
+        Without a queue, `@app.on_foreign`, it serves all queues that have none of their own. The function gets a
+        `Foreign` and returns `task.bind(…)` or `foreign.call(task)`. Where it returns None, the message becomes a dead
+        letter. It runs at every delivery, in the worker's event loop, and must not block.
         """
         if callable(queue):
-            return self.router.add(None, queue)
+            return self._router.add(None, queue)
         name = None if queue is None else self.queue_named(queue)
-        return lambda route: self.router.add(name, route)
+        return lambda route: self._router.add(name, route)
 
     # -- schedules ---------------------------------------------------------------------------------
 
@@ -163,10 +194,16 @@ class Registry(ABC):
         name: str | None = None,
         **options: Unpack[Options],
     ) -> "Schedule":  # fmt: skip
-        """Send `call` at every tick: once, however many workers run. Workers of this app do it.
+        """Send `call` at every tick of a schedule, once, however many workers run. Workers of this app send it.
 
-        `cron` is a crontab line in `timezone`, `every` an interval, counted from the epoch. `missed`: what to do about
-        ticks at which no worker ran: "once" sends one message for them all, "skip" sends none.
+        The messages may have options too, as `app.submit` lists them.
+
+        - `cron`: A crontab line; this or `every`.
+        - `every`: An interval from one second to 366 days, counted from the epoch.
+        - `timezone`: The time zone of the cron line.
+        - `missed`: What to do about ticks at which no worker ran: `once` sends one message for all of them, `skip`
+          sends none.
+        - `name`: The schedule's name, by which its last tick is remembered; default: the task's.
         """
         from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
 

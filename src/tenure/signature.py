@@ -193,7 +193,7 @@ def _refuse_parameter(parameter: inspect.Parameter, hints: dict[str, Any], name:
     if word not in hints:
         msg = f"task {name}: parameter {word} has no annotation, so no payload can be checked for it; write {word}: str"
         raise BadTask(msg)
-    if hints[word] in (Context, SyncContext):
+    if _kind_of_context(hints[word]) is not None:
         msg = f"task {name}: {word} is the context, and the context comes first"
         raise BadTask(msg)
     if word in OPTION_NAMES - _PLAIN_WORDS:
@@ -256,16 +256,22 @@ def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 
 def _is_context(parameter: inspect.Parameter, hints: dict[str, Any], name: str, *, is_async: bool) -> bool:
-    hint = hints.get(parameter.name)
-    if hint not in (Context, SyncContext) and not (hint is None and parameter.name == "ctx"):
+    kind = _kind_of_context(hints.get(parameter.name))
+    if kind is None and not (parameter.name not in hints and parameter.name == "ctx"):
         return False
     wrong = SyncContext if is_async else Context
-    if hint is wrong:
+    if kind is wrong:
         right = Context if is_async else SyncContext
-        kind = "an async" if is_async else "a sync"
-        msg = f"task {name}: {kind} handler takes ctx: {right.__name__}, not {wrong.__name__}"
+        function = "an async" if is_async else "a sync"
+        msg = f"task {name}: {function} handler takes ctx: {right.__name__}, not {wrong.__name__}"
         raise BadTask(msg)
     return True
+
+
+def _kind_of_context(hint: Any) -> type[Any] | None:
+    """The context that an annotation names, as `Context` or as `Context[State]`. None: it names none."""
+    kind = typing.get_origin(hint) or hint
+    return kind if kind in (Context, SyncContext) else None
 
 
 def _refuse_star(parameter: inspect.Parameter, name: str) -> None:

@@ -47,30 +47,39 @@ class TaskOptions(TypedDict, total=False):
     """The policy of a task, as the decorator takes it. Times are seconds or `timedelta`."""
 
     name: str
+    """Its name in messages; default: the function's. Keep it when you rename the function."""
     queue: str
-    #: Failed attempts before the dead letters.
+    """The queue of its messages; default: `{client}-tasks`."""
     max_attempts: int
-    #: Before the second attempt; doubles, with jitter.
+    """Failed attempts before a message becomes a dead letter; default: 3 (`TENURE_MAX_ATTEMPTS`)."""
     retry_delay: float | timedelta
+    """The wait before the second attempt; default: 1 s. It doubles each time, with jitter."""
     max_retry_delay: float | timedelta
-    #: How often a message may be put off by `raise Snooze(…)`; after that each time is a failed attempt.
+    """The longest wait between two attempts; default: 300 s."""
     max_snoozes: int
-    #: The crash window; the heartbeat keeps it up however long the work takes.
+    """How often `raise Snooze(…)` may put a message off; default: 1000. After that each time is a failed attempt."""
     lease: float | timedelta
-    #: False: nobody renews the lease. Without `lease` its length is learned from earlier runs.
+    """How long a worker may be silent before its message is run again; default: 30 s (`TENURE_LEASE`). It is renewed
+    for as long as the handler runs.
+    """
     heartbeat: bool
-    #: How large the work of a message is: a parameter's name, or a function of the handler's arguments.
+    """False: the lease is not renewed, and without `lease` its length is learned from earlier runs. Default: True."""
     size: Size
-    #: How long it takes before anybody has measured it: a name in `PROFILES` or `SIZE_TABLES`, or one of your own.
+    """How large the work of a message is: a parameter's name, or a function of the handler's arguments."""
     profile: str | Profile | SizeTable
-    #: Ends a hung handler. None: never.
+    """How long the work takes before it was measured: a name (`tenure timing profiles`), a `Profile` or a
+    `SizeTable`.
+    """
     max_hold: float | timedelta | None
-    #: Errors that no retry can mend: one class, or a tuple of them.
+    """How long a handler may run; default: None, no limit. After that it is ended, and its attempt has failed."""
     reject_on: type[BaseException] | tuple[type[BaseException], ...]
-    #: At most so many of this task at once in one worker. None: as many as the worker has slots.
+    """Exception classes that no retry can fix: the message becomes a dead letter at once."""
     concurrency: int | None
-    #: "process": in a child process, for work that holds the GIL or may crash. Default: by the kind of function.
+    """At most this many messages of the task at once in one worker; default: None, as many as it has slots."""
     runs_in: Literal["loop", "thread", "process"]
+    """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
+    async functions, thread for plain ones.
+    """
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -95,7 +104,7 @@ class Home(Protocol):
         """What stands around every handler, outermost first."""
         ...
 
-    def enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
+    def _enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
         """What handlers get as `ctx.state`, for as long as it is entered."""
         ...
 
@@ -103,31 +112,40 @@ class Home(Protocol):
         """A handle on a message, with the way to read its result."""
         ...
 
-    async def submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
+    async def _submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
         """Send one call."""
         ...
 
-    def submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
+    def _submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
         """Send one call from code that is not async."""
         ...
 
 
 class Task(Generic[P, R]):
-    """A named handler with its policy. `R` is what it returns, awaited or not."""
+    """A named handler with its options. Made by `@app.task`.
+
+    Calling it calls the handler, without a queue: `await resize("a.png")`, or `resize("a.png")` for a plain function.
+    """
 
     def __init__(self, app: Home, function: Callable[..., Any], name: str, queue: str,
                  policy: Policy, runs_in: str | None) -> None:  # fmt: skip
         """Read the handler's signature; raises `BadTask` for what cannot work."""
+        #: Its name in messages.
         self.name = name
+        #: The queue of its messages, with the app's namespace.
         self.queue = queue
+        #: Its options, with the defaults filled in.
         self.policy = policy
+        #: The handler itself.
         self.function = function
         self.signature = Signature(function, name)
+        #: Where the handler runs: `loop`, `thread` or `process`.
         self.runs_in = _runs_in(runs_in, self.signature, name)
         #: How large its messages are. None: they have no size.
         self.sizer = None if policy.size is None else Sizer(policy.size, self.signature, name)
         #: How long it takes before anybody has measured it.
         self.prior = prior_for(policy.profile, name)
+        #: The app that it is registered with.
         self.app = app
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
@@ -135,19 +153,26 @@ class Task(Generic[P, R]):
         self.__wrapped__ = function
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-        """The call with these arguments, to be submitted with options; raises `PayloadInvalid`."""
+        """Return a call with these arguments, to be submitted with options: `task.bind(…).submit(priority=9)`.
+
+        Raises `PayloadInvalid` for arguments that the handler could not take.
+        """
         return Call(self, self.signature.body(args, kwargs))
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
-        """Send a message for this task; returns when it cannot be lost any more."""
-        return await self.app.submit_call(self.bind(*args, **kwargs), {})
+        """Send a message with these arguments; for options see `bind`.
+
+        Returns a handle once the message is stored and cannot be lost any more. Raises `PayloadInvalid` for arguments
+        that the handler could not take, and `BrokerUnavailable` while the store cannot be reached.
+        """
+        return await self.app._submit_call(self.bind(*args, **kwargs), {})
 
     def submit_sync(self, *args: P.args, **kwargs: P.kwargs) -> "SyncHandle[R]":
-        """As `submit`, from code that is not async: scripts, Django, Flask. Blocks until it cannot be lost any more."""
-        return self.app.submit_call_sync(self.bind(*args, **kwargs), {})
+        """As `submit`, from code that is not async (scripts, Django, Flask); blocks until the message is stored."""
+        return self.app._submit_call_sync(self.bind(*args, **kwargs), {})
 
     def handle(self, id: str) -> "Handle[R]":
-        """A handle on a message of this task that was sent before, perhaps by another process."""
+        """Return a handle on a message of this task that was sent before, perhaps by another process."""
         return self.app.handle(id, self.signature.decode_result)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -21,7 +21,9 @@ class Retry(Exception):
     def __init__(self, after: float | timedelta | None = None, reason: str = "") -> None:
         """Say when to come back, and why (shown in the message's history)."""
         super().__init__(reason or "retry asked for")
+        #: Seconds until the next attempt. None: the task's backoff.
         self.after = None if after is None else _seconds(after, "Retry")
+        #: Shown in the message's history.
         self.reason = reason
 
 
@@ -35,7 +37,9 @@ class Snooze(Exception):
     def __init__(self, after: float | timedelta = 0.0, reason: str = "") -> None:
         """Say when to come back, and why (shown in the message's history)."""
         super().__init__(reason or "snooze asked for")
+        #: Seconds until the next run.
         self.after = _seconds(after, "Snooze")
+        #: Shown in the message's history.
         self.reason = reason
 
 
@@ -53,6 +57,7 @@ class Reject(Exception):
     def __init__(self, reason: str = "the handler rejected it") -> None:
         """Say why; people read it beside the dead letter."""
         super().__init__(reason)
+        #: Shown beside the dead letter.
         self.reason = reason
 
 

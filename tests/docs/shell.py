@@ -1,16 +1,11 @@
 """One shell for a page: what a block sets or starts is there for the next.
 
-A command that fails fails its block. `tenure worker …` in the foreground is left alone until nothing waits or runs
-any more, and then gets Ctrl-C, as from a reader (`draining.py`).
+A command that fails fails its block. A command that does not end by itself fails it too: nobody presses Ctrl-C.
 """
 
-import re
 import subprocess
-import sys
 from pathlib import Path
 
-_DRAINING = Path(__file__).with_name("draining.py")
-_FOREGROUND_WORKER = re.compile(r"^(tenure worker [^&\n]*?)(\s+#[^\n]*)?$", re.MULTILINE)
 _END = "__the_block_ends__"
 _FAILED = "__a_command_failed__"
 
@@ -28,7 +23,7 @@ class Shell:
 
     def run(self, code: str) -> tuple[str, list[tuple[int, str]]]:
         """What the block said, and each command that failed with its exit code."""
-        self._say(_FOREGROUND_WORKER.sub(rf"{sys.executable} {_DRAINING} \1", code))
+        self._say(code)
         self._say(f"echo {_END}")
         said: list[str] = []
         failed: list[tuple[int, str]] = []

@@ -182,6 +182,14 @@ def test_blocks_are_of_a_kind_that_is_run_or_shown() -> None:
     assert not strange, "write commands as sh, what they print as text"
 
 
+def test_no_block_runs_until_its_reader_ends_it() -> None:
+    for_ever = re.compile(
+        r"^(?:tenure worker (?!.*--until-empty)|uvicorn |flask |tail -f|tenure .*--watch).*$", re.MULTILINE
+    )
+    lines = [(block.place, line) for block in BLOCKS if block.language == "sh" for line in for_ever.findall(block.code)]
+    assert [one for one in lines if not one[1].endswith("&")] == [], "a worker ends by itself with --until-empty"
+
+
 def test_every_mark_is_understood() -> None:
     words = {block.how.partition(" ")[0] for block in BLOCKS} - {""}
     assert words <= {"raises", "exits", "until"}

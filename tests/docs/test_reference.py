@@ -7,9 +7,19 @@ from types import ModuleType
 
 import pytest
 
+import tenure
 from tenure.adapters.aws import options as aws_options
+from tenure.adapters.aws.faults import BadQueueName, QueueMissing, RedriveTooSoon
 from tenure.adapters.azure import options as azure_options
 from tenure.adapters.redis import options as redis_options
+from tenure.adapters.redis.faults import (
+    LoginRefused,
+    NotRedis,
+    NotReplicated,
+    PermissionMissing,
+    ServerTooOld,
+    TLSFailed,
+)
 from tenure.adapters.sqlite import options as sqlite_options
 from tenure.app import Tenure
 from tenure.call import Options
@@ -78,8 +88,37 @@ def test_every_error_is_in_the_reference_with_its_code() -> None:
     ours = _error_codes()
     assert len(ours) > 40
     assert all(ours[kind.code] == kind.__name__ for kind in (BadURL, ChildFailed, NotConfirmed))
-    text = _page("reference/errors.md").split("\n## Why a message", maxsplit=1)[0]
+    text = (
+        _page("reference/errors.md")
+        .split("\n## Why a message", maxsplit=1)[0]
+        .split("\n## When something is set up")[1]
+    )
     assert {row[0].strip("`"): row[1].strip("`") for row in _rows(text) if row[1]} == ours
+
+
+def test_the_reference_says_where_each_error_is_imported_from() -> None:
+    text = _section(_page("reference/errors.md"), "Where to import them from")
+    groups = {
+        module: set(re.findall(r"\w+", names))
+        for module, names in re.findall(r"from ([\w.]+) import \((.*?)\)", text, re.DOTALL)
+    }
+    errors = {name for name, kind in vars(tenure.errors).items() if _is_error(kind)}
+    assert groups["tenure"] == errors & set(tenure.__all__)
+    assert groups["tenure.errors"] == errors - set(tenure.__all__)
+    parents = {name: row[1].strip("`").split("`")[0] for row in _rows(text) for name in re.findall(r"`(\w+)`", row[0])}
+    kinds = [LoginRefused, PermissionMissing, NotRedis, NotReplicated, TLSFailed, ServerTooOld, BadQueueName]
+    kinds += [QueueMissing, RedriveTooSoon, ChildFailed]
+    assert parents == {kind.__name__: kind.__bases__[0].__name__ for kind in kinds}
+    of_commands = _names_of_errors(_section(_page("reference/errors.md"), "On the command line"))
+    assert set(_error_codes().values()) == errors - {"TenureError"} | parents.keys() | of_commands
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tenure.TenureError)
+
+
+def _names_of_errors(text: str) -> set[str]:
+    return {row[1].strip("`") for row in _rows(text)} - {""}
 
 
 def _reason_codes() -> set[str]:
@@ -168,6 +207,17 @@ def test_every_option_is_in_the_reference() -> None:
     ):
         listed = _names(_section(page, title))
         assert sorted(listed) == sorted(known), title
+
+
+def test_the_reference_says_where_each_option_can_be_given() -> None:
+    rows = _rows(_section(_page("reference/options.md"), "What can be given where"))
+    places = {name: row[1:] for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    assert places.keys() == TaskOptions.__annotations__.keys() | Options.__annotations__.keys()
+    for name, (app, task, message) in places.items():
+        assert task.startswith("yes") == (name in TaskOptions.__annotations__), name
+        assert message.startswith("yes") == (name in Options.__annotations__), name
+        variable = f"TENURE_{name.upper()}"
+        assert (variable in app) == any(variable in setting.names for setting in _SETTINGS), name
 
 
 def test_every_word_of_the_context_is_in_the_reference() -> None:

@@ -45,8 +45,8 @@ def _app(**options: Any) -> Tenure:
 
 
 async def _left(app: Tenure) -> list[str]:
-    assert app.claim_check is not None
-    return [left.name for left in await app.claim_check.cloakroom.browse()]
+    assert app._claim_check is not None
+    return [left.name for left in await app._claim_check.cloakroom.browse()]
 
 
 # --- the envelope ---------------------------------------------------------------------------------------------
@@ -221,10 +221,10 @@ class _Narrow:
 
 async def test_a_queue_with_a_limit_of_its_own_gets_a_ticket() -> None:
     app = _app()
-    assert app.claim_check is not None
+    assert app._claim_check is not None
     broker = _Narrow(app)
     out = Outgoing(_message(body=msgspec.json.encode({"text": "x" * 2000})))
-    (sent,) = await app.claim_check.send(broker, [out])
+    (sent,) = await app._claim_check.send(broker, [out])
     assert sent == Sent("a")
     assert len(broker.sizes) == 2
     assert len(await _left(app)) == 1
@@ -232,11 +232,11 @@ async def test_a_queue_with_a_limit_of_its_own_gets_a_ticket() -> None:
 
 async def test_where_others_read_the_queue_nothing_gets_a_ticket() -> None:
     app = _app()
-    assert app.claim_check is not None
+    assert app._claim_check is not None
     broker = _Narrow(app)
     broker.traits = msgspec.structs.replace(broker.traits, takes_tickets=False)
     out = Outgoing(_message(body=msgspec.json.encode({"text": LARGE})))
-    (sent,) = await app.claim_check.send(broker, [out])
+    (sent,) = await app._claim_check.send(broker, [out])
     assert sent.refusal is not None
     assert sent.refusal.code == "body_too_large"
     assert len(broker.sizes) == 1
@@ -280,11 +280,11 @@ async def test_a_child_process_gets_the_whole_body_and_hands_on_a_larger_one(mon
 
 async def test_a_worker_that_looks_at_another_place_gives_it_back(virtual_clock: VirtualClock) -> None:
     app = _app(clock=virtual_clock)
-    assert app.claim_check is not None
+    assert app._claim_check is not None
     handle = await app.tasks["count"].submit(LARGE)
-    mine = app.claim_check.cloakroom
+    mine = app._claim_check.cloakroom
     other = MemoryCloakroom("other", SYSTEM_CLOCK)
-    app.claim_check.cloakroom = other
+    app._claim_check.cloakroom = other
     async with app, app.worker() as worker:
         while not worker.counts["given_back"]:  # noqa: ASYNC110 - in virtual time
             await asyncio.sleep(0.1)
@@ -294,7 +294,7 @@ async def test_a_worker_that_looks_at_another_place_gives_it_back(virtual_clock:
         assert ending.reason is not None
         assert ending.reason.code == "body_unreachable"
         assert "memory://other" in ending.reason.text
-        app.claim_check.cloakroom = mine
+        app._claim_check.cloakroom = mine
         assert await handle.result(timeout=600) == len(LARGE)
 
 
@@ -322,12 +322,12 @@ async def test_schedules_send_large_bodies(virtual_clock: VirtualClock) -> None:
 
 async def test_a_cancelled_message_leaves_its_body_to_the_tidier(virtual_clock: VirtualClock) -> None:
     app = _app(clock=virtual_clock)
-    assert app.claim_check is not None
+    assert app._claim_check is not None
     async with app:
         handle = await app.tasks["count"].submit(LARGE)
         waits = await app.tasks["count"].submit(LARGE + "!")
         assert await handle.cancel()
-        tidier = Tidier(app.claim_check, app.state.records, app.state.board, "me")
+        tidier = Tidier(app._claim_check, app.state.records, app.state.board, "me")
         assert await tidier.look() == 0, "it is young"
         await asyncio.sleep(3_601)
         assert await tidier.look() == 1
@@ -337,27 +337,27 @@ async def test_a_cancelled_message_leaves_its_body_to_the_tidier(virtual_clock: 
 
 async def test_a_message_of_another_queue_with_the_same_id_proves_nothing(virtual_clock: VirtualClock) -> None:
     app = _app(clock=virtual_clock)
-    assert app.claim_check is not None
-    room = app.claim_check.cloakroom
+    assert app._claim_check is not None
+    room = app._claim_check.cloakroom
     async with app:
         handle = await app.tasks["count"].submit("small")
         assert await handle.cancel()
         name = name_of(_message(handle.id, "another"), "d")
         await room.leave([(name, b"1")])
         await asyncio.sleep(3_601)
-        assert await Tidier(app.claim_check, app.state.records, app.state.board, "me").look() == 0
+        assert await Tidier(app._claim_check, app.state.records, app.state.board, "me").look() == 0
         assert await _left(app) == [name]
 
 
 async def test_the_tidier_looks_page_by_page(virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenure.runtime.tidying.PAGE", 2)
     app = _app(clock=virtual_clock)
-    assert app.claim_check is not None
-    room = app.claim_check.cloakroom
+    assert app._claim_check is not None
+    room = app._claim_check.cloakroom
     async with app:
         await room.leave([(name_of(_message(id), "d"), b"1") for id in "abcde"])
         await asyncio.sleep(room.keep_seconds + 1)
-        tidier = Tidier(app.claim_check, app.state.records, app.state.board, "me")
+        tidier = Tidier(app._claim_check, app.state.records, app.state.board, "me")
         assert [await tidier.look() for _ in range(4)] == [2, 2, 1, 0]
 
 
@@ -386,8 +386,8 @@ def test_a_secret_is_not_repeated() -> None:
 def test_the_environment_names_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENURE_CLAIM_CHECK", "memory://named")
     app = Tenure("memory://")
-    assert app.claim_check is not None
-    assert app.claim_check.cloakroom.place == "memory://named"
+    assert app._claim_check is not None
+    assert app._claim_check.cloakroom.place == "memory://named"
 
 
 async def test_a_size_that_lies_in_a_large_body_is_read_when_it_was_fetched(virtual_clock: VirtualClock) -> None:

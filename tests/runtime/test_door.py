@@ -33,7 +33,7 @@ async def test_the_stores_time_is_asked_again_after_a_minute_and_only_for_messag
     app = make_app(clock=clock)
     wire = Wire(app.broker, app.state)
     deliver = app.tasks["deliver"]
-    with app.elsewhere(wire.broker, wire.state, clock):
+    with app._elsewhere(wire.broker, wire.state, clock):
         await app.submit(deliver.bind("a"), expires=60)
         clock.now += 61
         await app.submit(deliver.bind("b"), priority=9)
@@ -50,7 +50,7 @@ async def test_a_message_is_sent_though_the_stores_time_cannot_be_asked() -> Non
     clock = VirtualClock()
     app = make_app(clock=clock)
     wire = Wire(app.broker, app.state)
-    with app.elsewhere(wire.broker, wire.state, clock):
+    with app._elsewhere(wire.broker, wire.state, clock):
         await app.submit(app.tasks["deliver"].bind("a"))
         wire.away("board.*")
         clock.now += 61
@@ -104,7 +104,7 @@ async def test_a_broker_that_goes_away_in_the_middle_leaves_an_account_of_what_w
     clock = VirtualClock()
     broker: Broker = SecondBatchFails(app.broker, clock)
     limit = broker.traits.batch_limit
-    with app.elsewhere(broker, app.state, clock):
+    with app._elsewhere(broker, app.state, clock):
         calls = [app.tasks["deliver"].bind(str(number)) for number in range(limit + 2)]
         with pytest.raises(PartlySent) as caught:
             await app.submit_many(calls)
@@ -224,7 +224,7 @@ async def test_a_broker_that_is_away_from_the_start_says_so_itself() -> None:
     clock = VirtualClock()
     broker = SecondBatchFails(app.broker, clock)
     broker.sends = 1
-    with app.elsewhere(broker, app.state, clock), pytest.raises(BrokerUnavailable):
+    with app._elsewhere(broker, app.state, clock), pytest.raises(BrokerUnavailable):
         await app.submit_many([app.tasks["deliver"].bind("a")])
 
 
@@ -233,7 +233,7 @@ async def test_what_may_have_been_sent_is_told_apart() -> None:
     clock = VirtualClock()
     broker = SecondBatchFails(app.broker, clock)
     limit = broker.traits.batch_limit
-    with app.elsewhere(broker, app.state, clock), pytest.raises(PartlySent) as caught:
+    with app._elsewhere(broker, app.state, clock), pytest.raises(PartlySent) as caught:
         await app.submit_many([app.tasks["deliver"].bind(str(number)) for number in range(2 * limit + 1)])
     assert f"({limit} of them perhaps: no answer came)" in str(caught.value)
     assert "not tried" in str(caught.value.refusals[2 * limit])

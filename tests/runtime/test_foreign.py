@@ -121,7 +121,7 @@ def test_a_task_becomes_a_message_with_what_its_sender_decided() -> None:
         return task.call(resize) if task is not None else None
 
     raw = json.dumps({**TASK, "payload": {"image": "a.png"}}).encode()
-    message = app.router.message(lent(raw, sent_at=5.0, generation=2))
+    message = app._router.message(lent(raw, sent_at=5.0, generation=2))
     assert message == Message(
         id="sqs-1", queue="images", task="resize", body=msgspec.Raw(b'{"image":"a.png"}'), key="7f9c",
         correlation_id="7f9c", client="default", sent_at=5.0, generation=2,
@@ -135,7 +135,7 @@ def test_a_task_becomes_a_message_with_what_its_sender_decided() -> None:
 def test_a_queue_of_its_own_counts_more_than_the_route_for_all() -> None:
     app = make_app()
     resize = app.find("resize")
-    assert not app.router.knows("images")
+    assert not app._router.knows("images")
 
     @app.on_foreign
     def every(_: Foreign) -> None: ...
@@ -144,8 +144,8 @@ def test_a_queue_of_its_own_counts_more_than_the_route_for_all() -> None:
     def images(one: Foreign) -> Call[Any]:
         return resize.bind(one.attributes["name"])
 
-    assert app.router.message(lent(b"x", queue="mail")) is None
-    message = app.router.message(lent(b"x", attributes={"name": "a.png"}))
+    assert app._router.message(lent(b"x", queue="mail")) is None
+    message = app._router.message(lent(b"x", attributes={"name": "a.png"}))
     assert message is not None
     assert bytes(message.body) == b'{"image":"a.png"}'
 
@@ -153,8 +153,8 @@ def test_a_queue_of_its_own_counts_more_than_the_route_for_all() -> None:
 def test_a_queue_is_of_the_apps_namespace() -> None:
     app = make_app(namespace="shop")
     app.on_foreign("images")(lambda _: None)
-    assert app.router.knows("shop/images")
-    assert not app.router.knows("images")
+    assert app._router.knows("shop/images")
+    assert not app._router.knows("images")
 
 
 def test_two_routes_for_one_queue_are_refused_and_so_is_what_cannot_be_one() -> None:
@@ -176,14 +176,14 @@ def test_options_that_come_too_late_are_refused(options: Any) -> None:
     resize = app.find("resize")
     app.on_foreign("images")(lambda _: resize.bind("a").having(**options))
     with pytest.raises(BadArgument, match="lies in its queue already"):
-        app.router.message(lent(b"{}"))
+        app._router.message(lent(b"{}"))
 
 
 def test_an_answer_that_is_no_call_is_refused() -> None:
     app = make_app()
     app.on_foreign("images")(lambda _: {"image": "a.png"})  # type: ignore[type-var]
     with pytest.raises(BadArgument, match=r"neither task\.bind"):
-        app.router.message(lent(b"{}"))
+        app._router.message(lent(b"{}"))
 
 
 # --- the envelope apart ---------------------------------------------------------------------------------

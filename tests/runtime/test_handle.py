@@ -140,7 +140,7 @@ async def test_a_result_that_does_not_fit_the_type_here_says_so() -> None:
     async with shop.app, shop.app.worker():
         handle = await shop.resize.submit("abc")
         await handle.result()
-        with other.elsewhere(shop.app.broker, shop.app.state, shop.app.clock), pytest.raises(ResultInvalid):
+        with other._elsewhere(shop.app.broker, shop.app.state, shop.app.clock), pytest.raises(ResultInvalid):
             await resize.handle(handle.id).result()
 
 

@@ -78,7 +78,7 @@ async def test_a_lifespan_that_ended_while_it_was_needed_blames_no_message_eithe
 
 async def test_a_lifespan_that_cancels_itself_is_an_error_and_no_hang() -> None:
     class Silent:
-        def enter_lifespan(self) -> Any:
+        def _enter_lifespan(self) -> Any:
             return self
 
         async def __aenter__(self) -> None:

@@ -122,6 +122,9 @@ def _takes_many_plain(things: dict[str, list[_Plain]]) -> None: ...
 async def _context_last(image: str, ctx: Context) -> None: ...
 
 
+async def _typed_context_last(image: str, ctx: Context[Size]) -> None: ...
+
+
 def _keywords(**rest: str) -> None: ...
 
 
@@ -138,6 +141,7 @@ def _delayed(user: str, delay: float) -> None: ...
         (_takes_plain, "parameter thing has the type _Plain"),
         (_takes_many_plain, "parameter things has the type _Plain"),
         (_context_last, "the context comes first"),
+        (_typed_context_last, "the context comes first"),
         (_keywords, r"\*\*rest cannot be filled"),
         (_delayed, "parameter delay has the name of an option of submit.*rename it"),
     ],
@@ -267,6 +271,17 @@ def test_the_context_comes_first_is_optional_and_no_part_of_the_payload(
     assert signature.arguments(b'{"a": 1}') == ((1,), {})
 
 
+async def with_typed_context(ctx: Context[Size], a: int) -> None: ...
+def with_typed_sync_context(context: SyncContext[dict[str, Any]], a: int) -> None: ...
+
+
+@pytest.mark.parametrize("function", [with_typed_context, with_typed_sync_context])
+def test_a_context_may_name_the_type_of_its_state(function: Callable[..., Any]) -> None:
+    signature = Signature(function, "work")
+    assert signature.wants_context
+    assert signature.names == ("a",)
+
+
 async def ctx_by_another_type(ctx: int) -> None: ...
 
 
@@ -278,6 +293,7 @@ def test_a_parameter_called_ctx_of_another_type_is_a_parameter() -> None:
 
 async def wrong_kind(ctx: SyncContext) -> None: ...
 def wrong_kind_too(ctx: Context) -> None: ...
+async def wrong_typed_kind(ctx: SyncContext[Size]) -> None: ...
 async def star(*images: str) -> None: ...
 async def stars(**images: str) -> None: ...
 async def ambiguous(size: Size | Image) -> None: ...
@@ -287,6 +303,7 @@ async def ambiguous(size: Size | Image) -> None: ...
     ("function", "words"),
     [
         (wrong_kind, "an async handler takes ctx: Context, not SyncContext"),
+        (wrong_typed_kind, "an async handler takes ctx: Context, not SyncContext"),
         (wrong_kind_too, "a sync handler takes ctx: SyncContext, not Context"),
         (star, "\\*images cannot be filled"),
         (stars, "\\*images cannot be filled"),

@@ -56,7 +56,7 @@ def both(ctx: Context | SyncContext, connection: Connection) -> None:
     assert_type(ctx.stopping, bool)
     assert_type(ctx.lease_lost, bool)
     assert_type(ctx.scheduled_for, datetime | None)
-    assert_type(ctx.state, Any)
+    _state: str = ctx.state
     assert_type(ctx.once(connection, "charge"), bool)
 
 

@@ -134,7 +134,7 @@ def _run(
         if checks and call.task.queue not in {task.queue for task in app.tasks.values()}:
             consequence = "Nothing was sent; --yes sends it there all the same"
             await check_known(app, [call.task.queue], consequence=consequence)
-        handle: Handle[Any] = await app.submit_call(call, options)
+        handle: Handle[Any] = await app._submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
         return await wait(app, handle, wait_for, quiet=quiet)

@@ -61,7 +61,7 @@ class _Guest:
         self.check()
 
     async def _stay(self, entered: asyncio.Event) -> None:
-        async with self._app.enter_lifespan() as self.state:
+        async with self._app._enter_lifespan() as self.state:
             entered.set()
             await self._asked_to_leave.wait()
 

@@ -49,7 +49,10 @@ Job = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Worker:
-    """Runs messages of an app's tasks until it is stopped. Also an async context manager."""
+    """Runs messages of an app's tasks until it is stopped. Made by `app.worker(…)`.
+
+    `async with app, app.worker():` runs it beside your own code; `await app.worker().run()` until it is stopped.
+    """
 
     def __init__(  # noqa: PLR0913 - made in one place, `app.worker`; everything it needs is handed in
         self, broker: Broker, state: State, tasks: Mapping[str, Task[..., Any]], clock: Clock,
@@ -112,7 +115,7 @@ class Worker:
         await self.stop()
 
     async def run(self) -> None:
-        """Start, work until `ask_to_stop`, stop. Cancelled, it stops too."""
+        """Start, work until `ask_to_stop` is called, and stop. If it is cancelled, it stops within the grace too."""
         await self.start()
         try:
             await self.asked_to_stop()
@@ -121,18 +124,18 @@ class Worker:
             await self.stop()
 
     async def asked_to_stop(self) -> None:
-        """Wait until somebody asked, or a part of the worker died; then call `stop`."""
+        """Wait until `ask_to_stop` was called, or a part of the worker failed. Then await `stop`."""
         await self._stop_asked.wait()
 
     def ask_to_stop(self) -> None:
-        """First time: finish within the grace. Second time: give everything back now."""
+        """Ask the worker to stop; it lets handlers finish within the grace. Asked again, it returns everything now."""
         if self._stop_asked.is_set():
             self._hurry.set()
         self._stop_asked.set()
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each kind of event happened here."""
+        """How often each kind of event happened in this worker."""
         return self._bus.counts
 
     @property
@@ -142,7 +145,7 @@ class Worker:
 
     @property
     def in_flight(self) -> int:
-        """Messages taken and not yet settled."""
+        """Messages that it holds now."""
         return self._slots.unsettled
 
     @property
@@ -163,7 +166,7 @@ class Worker:
     # -- starting ----------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Join the roster, then begin to lease."""
+        """Register the worker and begin to lease messages. Returns when it works."""
         self._loop = asyncio.get_running_loop()
         await self._opening()
         with contextlib.suppress(BrokerUnavailable):  # the first lease says so, and looks again
@@ -265,7 +268,7 @@ class Worker:
     # -- stopping ----------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        """Lease no more, let handlers finish within the grace, give the rest back, say goodbye.
+        """Lease no more, let handlers finish within the grace, return the other messages, and sign off.
 
         Raises what a part of the worker died of, if one did.
         """

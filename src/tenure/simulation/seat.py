@@ -35,7 +35,7 @@ class Home:
 
     middleware = ()
 
-    def enter_lifespan(self) -> AbstractAsyncContextManager[None]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[None]:
         """There is none."""
         return contextlib.nullcontext()
 
@@ -43,11 +43,11 @@ class Home:
         """Not here."""
         raise _nobody_sends()
 
-    async def submit_call(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
+    async def _submit_call(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
         """Not here."""
         raise _nobody_sends()
 
-    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
+    def _submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
         """Not here."""
         raise _nobody_sends()
 

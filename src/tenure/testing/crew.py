@@ -156,12 +156,12 @@ class Crew:
             wire.broker, wire.state, app.tasks, self._clock, options,
             opening=_is_open, locate=_here, lifespan=self._lifespan, client=app.client,
             schedules=lambda: tuple(app.schedules.values()), children=self._children,
-            claim_check=app.claim_check, router=app.router,
+            claim_check=app._claim_check, router=app._router,
         )  # fmt: skip
 
     @contextlib.asynccontextmanager
     async def _lifespan(self) -> AsyncIterator[Any]:
-        async with self._app.enter_lifespan() as value:
+        async with self._app._enter_lifespan() as value:
             self._lifespan_value = value
             yield value
 

@@ -10,7 +10,7 @@ For as long as a kit is open its app keeps messages in memory and takes its time
 app was made with is not touched. Handlers run in the real worker, with middleware, lifespan, schedules, keys and
 retries. Nothing runs but within `drain` and `advance`.
 
-The pytest plugin makes one for each test (`plugin.py`), and moves the app before the test begins (`moved`). Behind it:
+The pytest plugin makes one for each test (`plugin.py`), and moves the app before the test begins (`_moved`). Behind it:
 `crew.py`, `faults.py`, `view.py`, `patience.py`, `promised.py`.
 """
 
@@ -54,7 +54,8 @@ class Kit:
     """An app under test: `async with Kit(app) as kit:`, or the fixture `kit`."""
 
     def __init__(self, app: Tenure) -> None:
-        """Nothing is changed before the kit is entered."""
+        """Make a kit for an app. Nothing is changed before the kit is entered."""
+        #: The app under test.
         self.app = app
         self._stack = contextlib.AsyncExitStack()
         self._parts: tuple[VirtualClock, Crew, View] | None = None
@@ -82,7 +83,7 @@ class Kit:
             msg = "a kit needs virtual time: use the fixture `kit` in an async test, or Kit.run(app, test)"
             raise KitError(msg)
         if self._parts is None:
-            self._stack.enter_context(self.moved(loop.clock))
+            self._stack.enter_context(self._moved(loop.clock))
         clock, crew, _ = self._open
         if clock is not loop.clock:
             msg = "this kit was moved to the time of another event loop: enter it in the test that it was made for"
@@ -112,20 +113,20 @@ class Kit:
             raise FaultNotStruck(msg)
 
     @contextlib.contextmanager
-    def moved(self, clock: VirtualClock) -> Iterator[Self]:
+    def _moved(self, clock: VirtualClock) -> Iterator[Self]:
         """Move the app to memory and to `clock`, before there is a loop: what fixtures send by then goes there too."""
         broker, state = assembly.connect("memory://", clock=clock)
         crew = Crew(self.app, broker, cast("Mortal", state), clock, self._faults, self._heard)
         crew.outside.spy = self._watch_questions
         self._parts = (clock, crew, View(self.app, broker, state, crew.runs))
         try:
-            with self.app.elsewhere(crew.outside.broker, crew.outside.state, clock):
+            with self.app._elsewhere(crew.outside.broker, crew.outside.state, clock):
                 yield self
         finally:
             self._parts = None
 
     @property
-    def is_moved(self) -> bool:
+    def _is_moved(self) -> bool:
         """Whether the app is in memory now, and the kit has a clock."""
         return self._parts is not None
 
@@ -195,7 +196,7 @@ class Kit:
     # -- looking -----------------------------------------------------------------------------------
 
     def sent(self, task: Which | None = None) -> list[Seen]:
-        """Every message that was ever sent: by the test, by handlers, by schedules."""
+        """Every message that was sent: by the test, by handlers, by schedules."""
         return self._only(self._open[2].sent(), task)
 
     def waiting(self, task: Which | None = None) -> list[Seen]:
@@ -203,16 +204,16 @@ class Kit:
         return self._only(self._open[2].waiting(), task)
 
     def completed(self, task: Which | None = None) -> list[Seen]:
-        """Messages that are done, in the order in which they were."""
+        """Completed messages, in the order of their completion."""
         return self._only(self._open[2].completed(), task)
 
     def dead(self, task: Which | None = None) -> list[Seen]:
-        """Messages that lie with the dead letters now."""
+        """Messages that are dead letters now."""
         return self._only(self._open[2].dead(), task)
 
     @property
     def events(self) -> list[Event]:
-        """Everything that was told so far, oldest first."""
+        """Every event so far, oldest first."""
         return self._open[2].events()
 
     @property
@@ -222,16 +223,16 @@ class Kit:
 
     @property
     def now(self) -> datetime:
-        """What time it is, for the app."""
+        """The virtual time, with a time zone."""
         return datetime.fromtimestamp(self.clock.wall(), UTC)
 
     # -- faults ------------------------------------------------------------------------------------
 
     def crash_worker(self, task: Which | None = None, *, when: When = "returned", after: float = 0.0) -> None:
-        """The next handler's worker dies as by `kill -9`, at the worst moment: the handler returned, nobody knows yet.
+        """Kill the worker of the next handler as `kill -9` does, after the handler returned and before that is stored.
 
         `when="running"`: it dies while the handler runs, `after` that many virtual seconds. Its death is found, and
-        the message runs again on a new worker. Armed twice, it dies twice.
+        the message runs again on a new worker. Called twice, it kills two workers.
         """
         if when not in get_args(When):
             msg = f"when={when!r} is neither 'returned' nor 'running'"
@@ -240,19 +241,19 @@ class Kit:
         self._faults.arm(Crash(said=said, task=self._name(task), when=when, after_seconds=after))
 
     def lose_next_ack(self, task: Which | None = None, *, carried_out: bool = True) -> None:
-        """The next ack is carried out, but its answer does not arrive. Or, if not `carried_out`, it got lost itself."""
+        """Lose the answer to the next ack, which the store carried out; with `carried_out=False`, the ack itself."""
         said = _said("lose_next_ack", task, carried_out=(carried_out, True))
         self._faults.arm(LostAck(said=said, task=self._name(task), carried_out=carried_out))
 
     def lose_lease(self, task: Which | None = None) -> None:
-        """The next handler's lease is taken away while it runs, and its message lent again: it may run twice at once.
+        """Take the lease of the next handler away while it runs: its message is leased again and may run twice at once.
 
-        As after a freeze that was longer than the lease. What the first run returns is refused.
+        This is what a freeze that is longer than the lease does. What the first run returns is refused.
         """
         self._faults.arm(LostLease(said=_said("lose_lease", task), task=self._name(task)))
 
     def fail_broker(self, *, seconds: float, task: Which | None = None) -> None:
-        """From the start of the next handler the broker cannot be reached, for that many virtual seconds."""
+        """Make the broker unreachable from the start of the next handler, for that many virtual seconds."""
         said = _said("fail_broker", task, seconds=(seconds, None))
         self._faults.arm(Outage(said=said, task=self._name(task), seconds=seconds))
 

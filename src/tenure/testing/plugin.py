@@ -63,7 +63,7 @@ def kit(request: pytest.FixtureRequest, tenure_app: "Tenure") -> Iterator["Kit"]
         pytest.fail(_NOT_ASYNC.format(request.node.name), pytrace=False)
     # One clock for both, whichever of them a test asks for first.
     shares = "virtual_clock" in request.fixturenames
-    with Kit(tenure_app).moved(request.getfixturevalue("virtual_clock") if shares else VirtualClock()) as kit:
+    with Kit(tenure_app)._moved(request.getfixturevalue("virtual_clock") if shares else VirtualClock()) as kit:
         yield kit
 
 
@@ -128,7 +128,7 @@ def _plain(test: Callable[..., Any], item: pytest.Function) -> Callable[..., Non
                 test, arguments,
                 # A kit behind another fixture must be open too; a harness there is its fixture's to open.
                 first=[kit for kit in kits if id(kit) not in shown],
-                clock=next((kit.clock for kit in kits if kit.is_moved), None),
+                clock=next((kit.clock for kit in kits if kit._is_moved), None),
                 enters=lambda value: isinstance(value, kinds) or (enter_all and hasattr(value, "__aenter__")),
                 real=item.get_closest_marker("real_time") is not None,
             )  # fmt: skip

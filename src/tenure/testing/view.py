@@ -36,7 +36,9 @@ _ALL = 1_000_000
 class Seen:
     """A message as a kit saw it."""
 
+    #: The message's id.
     id: str
+    #: The task's name. Empty: the message cannot be read.
     task: str
     #: The payload, by parameter.
     arguments: dict[str, Any]

@@ -52,7 +52,7 @@ class VirtualClock:
         self._wall_offset += seconds
 
     def suspend(self, seconds: float) -> None:
-        """Let the machine have been suspended for so long: all clocks went on, and timers of the loop did not."""
+        """Act as if the machine had been suspended for so long: clocks went on, timers of the loop did not."""
         self._asleep += seconds
 
 

@@ -116,9 +116,9 @@ class Stage:
 
     async def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
         """Send one message; its id."""
-        return (await self.submit_call(call, options)).id
+        return (await self._submit_call(call, options)).id
 
-    async def submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
+    async def _submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
         """What a task needs of its app."""
         (sent,) = await self.send(self.outgoing(call, options))
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
@@ -144,12 +144,12 @@ class Stage:
         """What a handle needs of its app."""
         return await self.harness.state.records.get(id)
 
-    def submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
+    def _submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
         """No stage is sync: its tests run on one loop, which a blocking call would stop."""
         msg = f"a stage is async: {call!r} with {options} was not sent; await submit_call instead"
         raise RuntimeError(msg)
 
-    def enter_lifespan(self) -> AbstractAsyncContextManager[None]:
+    def _enter_lifespan(self) -> AbstractAsyncContextManager[None]:
         """A stage has none."""
         return contextlib.nullcontext()
 

@@ -127,10 +127,10 @@ async def test_over_queues_what_they_do_not_take_goes_to_blobs() -> None:
         handles = await app.submit_many([count.bind("x" * size) for size in (10, 100_000, 3_000_000)])
         results = [await handle.result(timeout=60) for handle in handles]
     assert results == [10, 100_000, 3_000_000]
-    assert app.claim_check is not None
-    await app.claim_check.open()
-    assert await app.claim_check.cloakroom.browse() == []
-    await app.claim_check.close()
+    assert app._claim_check is not None
+    await app._claim_check.open()
+    assert await app._claim_check.cloakroom.browse() == []
+    await app._claim_check.close()
 
 
 async def test_in_a_queue_that_others_read_a_body_that_is_too_large_is_refused() -> None:

@@ -119,7 +119,7 @@ async def _sent_again_after_the_window(harness: Harness, options: Options) -> No
 
             async def run() -> None:
                 worker = await stage.start()
-                handle = await stage.submit_call(pay.bind(), options)
+                handle = await stage._submit_call(pay.bind(), options)
                 if not handle.duplicate or await stage.record(handle.id) is not None:
                     await stage.ended(handle.id)
                 # Some stores forget while they keep something new.

@@ -79,4 +79,4 @@ def _is_ours(app: Tenure, one: Seen) -> bool:
     if one.message is not None:
         return one.task in app.tasks
     reason = one.browsed.reason
-    return app.router.knows(one.browsed.queue) and (reason is None or reason.code != UNKNOWN_TASK)
+    return app._router.knows(one.browsed.queue) and (reason is None or reason.code != UNKNOWN_TASK)

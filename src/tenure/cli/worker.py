@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tenure.app import Tenure
-from tenure.assembly import safe_url
+from tenure.assembly import full_url
 from tenure.cli import logs
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
@@ -168,7 +168,7 @@ async def _work(
             plural(len(app.tasks), "task"),
             ", ".join(worker.owner.queues),
             plural(worker.owner.concurrency, "slot"),
-            safe_url(app.url),
+            full_url(app.url),
         )
         # Also when a part of it died: a worker that cannot work must not look alive.
         summing_up = asyncio.create_task(_sum_up(worker, tally))

@@ -139,7 +139,9 @@ def not_upgraded(path: str) -> StoreUnwritable:
 
 def restless(path: str) -> BrokerUnavailable:
     """A database that may only be read was written again and again while it was read."""
-    return BrokerUnavailable(f"the database {path} was written each time that it was read; nothing was changed. Try again")
+    return BrokerUnavailable(
+        f"the database {path} was written each time that it was read; nothing was changed. Try again"
+    )
 
 
 def unreadable(path: str, why: str) -> StoreUnreadable:

@@ -95,7 +95,10 @@ def run(app: Tenure, work: Callable[[Tenure], Awaitable[T]]) -> T:
     """Do `work` with the app open, in an event loop of its own."""
 
     async def opened() -> T:
-        async with app:
+        await app.open(wait_for_broker=0)
+        try:
             return await work(app)
+        finally:
+            await app.close()
 
     return asyncio.run(opened())

@@ -46,7 +46,7 @@ async def test_health_is_told_on_every_store(store: str, folder: Path, monkeypat
         async with app.worker():
             found = await examine(app, ["slow"], here=True)
             assert (found.healthy, found.queues, found.sweep) == (True, {"slow": 1}, True)
-        while not await app.state.board.take_turn("sweep", "test", 3600.0):  # that of the worker lapses after 0.5 s
+        while not await app.state.board.take_turn("sweep", "test", 3600.0):  # noqa: ASYNC110 - it lapses with time
             await asyncio.sleep(0.05)
         await app.state.board.take_turn("sweep", "test", 0.0)
         await app.state.roster.join(Owner("listed", "1", queues=("slow",)))

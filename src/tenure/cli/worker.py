@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ import click
 from tenure.app import Tenure
 from tenure.assembly import full_url
 from tenure.cli import logs
+from tenure.cli.child_words import child_words, own_words
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
@@ -56,6 +58,7 @@ _SAME_SIGNAL_SECONDS = 0.1
     default="worker",
     help="Who renews leases: the worker itself, or the parent of --processes, also while a handler holds the GIL.",
 )
+@click.option("--reload", "reloads", is_flag=True, help="For development: start anew when a Python file here changes.")
 @click.option("--supervised", hidden=True, help="Set by a supervisor for its children.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too, with how long it ran and waited.")
@@ -63,7 +66,7 @@ _SAME_SIGNAL_SECONDS = 0.1
 def worker(  # noqa: PLR0913 - one for each option
     target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, slot: str | None,
     grace: float | None, style: str | None, *, wait_for_broker: float | None, processes: int | None, heartbeat: str,
-    supervised: str | None, until_empty: bool, verbose: bool, as_json: bool,
+    supervised: str | None, reloads: bool, until_empty: bool, verbose: bool, as_json: bool,
 ) -> int | None:  # fmt: skip
     """Run messages of an app's tasks until told to stop.
 
@@ -80,6 +83,9 @@ def worker(  # noqa: PLR0913 - one for each option
 
     --wait-for-broker 0 ends the worker at once if the broker is away at the start. A wrong password always ends it.
 
+    --reload is for development. It watches the Python files of the current folder. After a change the worker stops as
+    on SIGTERM and starts anew. In production restart workers when you deploy.
+
     --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
     wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
     the app does not have.
@@ -89,14 +95,21 @@ def worker(  # noqa: PLR0913 - one for each option
         msg = "a worker needs the tasks' code: name the app as module:attribute, as in jobs:app, not a URL"
         raise BadTarget(msg)
     style = style or ("json" if as_json else "text")
+    if reloads and until_empty:
+        raise click.UsageError("--reload runs until it is stopped; leave out --until-empty")
+    words = child_words(
+        target, concurrency, queues, grace, style,
+        wait_for_broker=wait_for_broker, until_empty=until_empty, verbose=verbose,
+    )  # fmt: skip
+    if reloads:
+        from tenure.cli.reloading import reload
+
+        logs.install(style, verbose=verbose)
+        return reload([*words, *own_words(name, slot, processes, heartbeat, as_json=as_json)], Path.cwd())
     if processes is not None:
         from tenure.cli.supervising import supervise
 
         logs.install(style, verbose=verbose)
-        words = _words(
-            target, concurrency, queues, grace, style,
-            wait_for_broker=wait_for_broker, until_empty=until_empty, verbose=verbose,
-        )  # fmt: skip
         return supervise(
             words, processes=processes, name=name, slot=settings_from().slot if slot is None else slot,
             keeps_leases=heartbeat == "supervisor", until_empty=until_empty, as_json=as_json,
@@ -118,20 +131,6 @@ def worker(  # noqa: PLR0913 - one for each option
     stop = _Stop(made, grace, app.clock)
     asyncio.run(_run(app, made, stop, tally, wait_for_broker, until_empty=until_empty, as_json=as_json))
     return None
-
-
-def _words(
-    target: str, concurrency: int | None, queues: Sequence[str], grace: float | None, style: str, *,
-    wait_for_broker: float | None, until_empty: bool, verbose: bool,
-) -> list[str]:  # fmt: skip
-    """The command line of a child; its name and what ties it to its supervisor come on top."""
-    words = ["worker", target, "--log", style]
-    words += [] if concurrency is None else ["--concurrency", str(concurrency)]
-    words += [word for queue in queues for word in ("--queue", queue)]
-    words += [] if grace is None else ["--grace", str(grace)]
-    words += [] if wait_for_broker is None else ["--wait-for-broker", str(wait_for_broker)]
-    words += ["--until-empty"] if until_empty else []
-    return [*words, "--verbose"] if verbose else words
 
 
 def _tether(supervised: str | None) -> "Tether | None":

@@ -1,11 +1,14 @@
 """`tenure worker --wait-for-broker`: a worker that starts before its broker, with a real server."""
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.servers import RedisServer, start_redis
+
+from tenure import BrokerUnavailable, Tenure
 
 from .conftest import Run
 from .process import started
@@ -69,3 +72,22 @@ def test_who_only_looks_does_not_wait(tenure: Run, server: RedisServer) -> None:
     looked = tenure("queues", "late:app")
     assert looked.exit_code == 1
     assert "waited" not in looked.stderr
+
+
+def test_an_app_in_a_web_application_waits_too(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+    app = Tenure(f"redis://127.0.0.1:{server.port}/0")
+
+    @app.task
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    async def lifespan() -> int:
+        with pytest.raises(BrokerUnavailable):
+            await add.submit(1, 2)  # a request is answered, and does not wait
+        starting = asyncio.get_running_loop().run_in_executor(None, server.start)
+        async with app, app.worker():
+            await starting
+            return await (await add.submit(1, 2)).result(timeout=60)
+
+    assert asyncio.run(lifespan()) == 3
+    assert sum("waiting up to 30 s for the broker" in record.getMessage() for record in caplog.records) == 1

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from tenure.adapters.sqlite import read_only
+from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.timeline import Timeline
+from tenure.adapters.sqlite.transaction import View
+from tenure.errors import BrokerUnavailable
 
 from .place import Place, ended, line_of, say, start
 
@@ -149,3 +153,27 @@ async def test_store_time_does_not_go_back_after_a_boot_that_the_file_does_not_k
     read_only.prepare(str(place.path), 1.0, timeline)
     assert timeline.now() == seen
     assert place.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("writes", [1, 99])
+async def test_a_look_during_which_the_file_was_written_begins_again(tmp_path: Path, writes: int) -> None:
+    async with Place(tmp_path / "q.db") as place:
+        await place.send("a")
+    looks = 0
+
+    def look(view: View) -> int:
+        nonlocal looks
+        looks += 1
+        (count,) = view.db.execute("SELECT count(*) FROM meta WHERE name LIKE 'extra%'").fetchone()
+        if looks <= writes:
+            place.sql("INSERT INTO meta VALUES (?, 1)", f"extra{looks}")  # by somebody else, who comes and goes
+        return int(count)
+
+    file = OpenedFile(str(place.path), place.clock)
+    reader = read_only.ReadOnlyReader(str(place.path), 1.0, Timeline(place.clock), file)
+    job: Job = Job(look)
+    reader._serve(job)
+    if writes == 1:
+        assert (job.error, job.value, looks) == (None, 1, 2)
+    else:
+        assert isinstance(job.error, BrokerUnavailable)

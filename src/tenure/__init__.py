@@ -4,35 +4,44 @@ No message lost, no completed message run twice, a crashed worker's message back
 SQLite with nothing to install.
 
     from tenure import Context, Reject, Retry, Snooze, Tenure
+
+The names are imported when they are first used: so that `tenure` on the command line can be interrupted from its
+first moment on, and a command that needs no app does not wait for one.
 """
 
-from tenure.app import Tenure
-from tenure.call import Call
-from tenure.context import Context, SyncContext
-from tenure.errors import (
-    BadArgument,
-    BadMessage,
-    BrokerError,
-    BrokerUnavailable,
-    ConfigurationError,
-    KeyConflict,
-    LeaseLost,
-    MessageCancelled,
-    MessageNotFound,
-    NoResult,
-    PartlySent,
-    PayloadInvalid,
-    ResultTimeout,
-    TaskFailed,
-    TenureError,
-    UnknownTask,
-)
-from tenure.event import Event
-from tenure.handle import Handle, SyncHandle
-from tenure.message import Message, MessageState
-from tenure.record import Progress, Record
-from tenure.task import Task
-from tenure.verdict import Reject, Retry, Snooze
+#: As in `typing`, which is not imported for it.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from tenure.app import Tenure
+    from tenure.call import Call
+    from tenure.context import Context, SyncContext
+    from tenure.errors import (
+        BadArgument,
+        BadMessage,
+        BrokerError,
+        BrokerUnavailable,
+        ConfigurationError,
+        KeyConflict,
+        LeaseLost,
+        MessageCancelled,
+        MessageNotFound,
+        NoResult,
+        PartlySent,
+        PayloadInvalid,
+        ResultTimeout,
+        TaskFailed,
+        TenureError,
+        UnknownTask,
+    )
+    from tenure.event import Event
+    from tenure.handle import Handle, SyncHandle
+    from tenure.message import Message, MessageState
+    from tenure.record import Progress, Record
+    from tenure.task import Task
+    from tenure.verdict import Reject, Retry, Snooze
+
+    __version__: str
 
 __all__ = [
     "BadArgument",
@@ -69,12 +78,63 @@ __all__ = [
     "__version__",
 ]
 
+#: The module in which each public name is.
+_HOMES = {
+    "Tenure": "app",
+    "Call": "call",
+    "Context": "context",
+    "SyncContext": "context",
+    "BadArgument": "errors",
+    "BadMessage": "errors",
+    "BrokerError": "errors",
+    "BrokerUnavailable": "errors",
+    "ConfigurationError": "errors",
+    "KeyConflict": "errors",
+    "LeaseLost": "errors",
+    "MessageCancelled": "errors",
+    "MessageNotFound": "errors",
+    "NoResult": "errors",
+    "PartlySent": "errors",
+    "PayloadInvalid": "errors",
+    "ResultTimeout": "errors",
+    "TaskFailed": "errors",
+    "TenureError": "errors",
+    "UnknownTask": "errors",
+    "Event": "event",
+    "Handle": "handle",
+    "SyncHandle": "handle",
+    "Message": "message",
+    "MessageState": "message",
+    "Progress": "record",
+    "Record": "record",
+    "Task": "task",
+    "Reject": "verdict",
+    "Retry": "verdict",
+    "Snooze": "verdict",
+}
 
-def __getattr__(name: str) -> str:
-    """`tenure.__version__`, looked up only when asked for: reading metadata is slow."""
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415
+if not TYPE_CHECKING:  # else type checkers would take every name for a public one
 
-        return version("tenure")
-    msg = f"module 'tenure' has no attribute {name!r}"
-    raise AttributeError(msg)
+    def __getattr__(name: str) -> object:
+        """A public name, a module of this package, or the version, whose metadata is slow to read."""
+        import importlib  # noqa: PLC0415 - not before something is asked for
+
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415
+
+            return version("tenure")
+        try:
+            if name in _HOMES:
+                value = getattr(importlib.import_module(f"tenure.{_HOMES[name]}"), name)
+                globals()[name] = value
+                return value
+            return importlib.import_module(f"tenure.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"tenure.{name}":
+                raise
+        msg = f"module 'tenure' has no attribute {name!r}"
+        raise AttributeError(msg)
+
+    def __dir__() -> list[str]:
+        """Every public name, for those who ask at a prompt."""
+        return sorted({*globals(), *__all__})

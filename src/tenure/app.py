@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
+from tenure.broker_wait import open_when_there
 from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.clock import SYSTEM_CLOCK, Clock
@@ -279,9 +280,14 @@ class Tenure(Registry):
         """The state, for operators' tools; await `app.open()` first."""
         return self._door.state
 
-    async def open(self) -> None:
-        """Connect to the store. Optional: everything that needs a connection opens it by itself."""
-        await self._door.open()
+    async def open(self, *, wait_for_broker: float | None = None) -> None:
+        """Connect to the store. Optional: everything that needs a connection opens it by itself.
+
+        While the broker is away it waits so many seconds, else as many as the setting says (30); 0: not at all. What
+        opens by itself later, as `submit` does, waits for nothing and raises `BrokerUnavailable`.
+        """
+        seconds = self.settings.wait_for_broker_seconds if wait_for_broker is None else wait_for_broker
+        await open_when_there(self._door.open, seconds, self.clock)
 
     async def close(self) -> None:
         """Disconnect from the store. The app can be opened again."""

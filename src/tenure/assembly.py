@@ -10,8 +10,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from tenure.broker import Broker
 from tenure.cloakroom import Cloakroom
@@ -143,6 +144,16 @@ def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
 def safe_url(url: str) -> str:
     """The URL without its secrets, for errors, logs and screens."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
+
+
+def full_url(url: str) -> str:
+    """The URL without its secrets, and of a file with its whole path: a relative one depends on the current folder."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        path, _ = _sqlite(url, parts)
+        query = f"?{parts.query}" if parts.query else ""
+        url = f"sqlite:///{quote(str(Path(path).resolve()))}{query}"
+    return safe_url(url)
 
 
 def creating(url: str) -> str:

@@ -27,6 +27,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_interval_seconds: float = 5.0
     concurrency: int = 10
     grace_seconds: float = 30.0
+    #: How long opening an app waits for a broker that is away.
+    wait_for_broker_seconds: float = 30.0
     #: An identity that a manager gives to one worker process at a time. Empty: none.
     slot: str = ""
     journal_keep_seconds: float = 7 * 86_400.0
@@ -88,6 +90,7 @@ _SETTINGS = (
     _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
     _Setting("result_limit", ("TENURE_RESULT_LIMIT",), "bytes from 0 to 268435456", _whole(0, 2**28)),
     _Setting("claim_check", ("TENURE_CLAIM_CHECK",), "a URL such as file:///srv/bodies", str),
+    _Setting("wait_for_broker_seconds", ("TENURE_WAIT_FOR_BROKER",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
 )  # fmt: skip
 

@@ -230,7 +230,11 @@ class Door:
 
     async def _open(self) -> None:
         await self.broker.open()
-        await self.state.open()
+        try:
+            await self.state.open()
+        except BaseException:
+            await self.broker.close()
+            raise
         self._asked_at = self.clock.monotonic()
         self._pid = os.getpid()
 

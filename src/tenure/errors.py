@@ -27,6 +27,7 @@
     ├── BrokerError
     │   ├── BrokerUnavailable    broker_unavailable
     │   │   └── QueueGone        queue_gone
+    │   ├── StoreUnreadable      store_unreadable
     │   ├── StoreUnwritable      store_unwritable
     │   ├── StoreDamaged         store_damaged
     │   ├── StoreForeign         store_foreign
@@ -212,6 +213,12 @@ class QueueGone(BrokerUnavailable):
     """One queue was there, and is not any more; the others are served as before."""
 
     code = "queue_gone"
+
+
+class StoreUnreadable(BrokerError):
+    """The store's file or folder cannot be read by this user."""
+
+    code = "store_unreadable"
 
 
 class StoreUnwritable(BrokerError):

@@ -63,9 +63,9 @@ def test_packages_that_do_not_fit_each_other_are_no_mistake_of_ours(
     assert "aiobotocore.session" in sentence
 
 
-def test_an_unwritable_file(tenure: Run, folder: Path) -> None:
-    (folder / "taken.db").mkdir()  # holds for root too
-    assert "taken.db" in _refused(tenure, "sqlite:///taken.db", "store_unwritable", 1)
+def test_a_directory_is_called_one(tenure: Run, folder: Path) -> None:
+    (folder / "taken.db").mkdir()
+    assert "taken.db is a directory, not a file" in _refused(tenure, "sqlite:///taken.db", "bad_url", 2)
 
 
 def test_a_file_that_is_no_database(tenure: Run, folder: Path) -> None:

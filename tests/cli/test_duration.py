@@ -1,5 +1,6 @@
 """Durations, rates, sizes and moments, read and said."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import click
@@ -82,6 +83,16 @@ def test_moments_are_read(text: str, moment: datetime) -> None:
 def test_a_moment_without_an_offset_is_refused() -> None:
     with pytest.raises(BadArgument, match=r"has no offset.*Nothing was done"):
         MOMENT.convert("2030-01-31T09:00", None, None)
+
+
+@pytest.mark.parametrize("text", ["2030-01-31", "20300131", "2030-W05", " 2030-01-31 09:00 ", "2030-01-31T09:00:07.5"])
+def test_the_moment_that_is_advised_is_taken(text: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        MOMENT.convert(text, None, None)
+    for advised in re.findall(r"[^ ]+(?:Z|[+]01:00)(?= |[.])", str(refused.value)):
+        moment = MOMENT.convert(advised, None, None)
+        assert moment.replace(tzinfo=None) == datetime.fromisoformat(text.strip())
+    assert str(refused.value).count("+01:00") == 1
 
 
 def test_what_is_no_moment_is_refused() -> None:

@@ -1,6 +1,7 @@
 """Ctrl-C at any moment is silent: exit code 130, and no traceback from the middle of an import."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import tenure
+
+from .process import started
 
 #: Interrupts the process as Ctrl-C would, the moment that a module is looked for.
 _PRESS = """
@@ -26,7 +29,9 @@ _CONSOLE_SCRIPT = "from tenure.cli import main\nsys.exit(main())\n"
 _MODULE = "import runpy\nrunpy.run_module('tenure', run_name='__main__')\n"
 
 
-@pytest.mark.parametrize("module", ["tenure.cli.root", "click", "tenure.cli.lazy", "tenure.cli.queues", "sqlite3"])
+@pytest.mark.parametrize(
+    "module", ["tenure.app", "msgspec", "tenure.cli.root", "click", "tenure.cli.lazy", "tenure.cli.queues", "sqlite3"]
+)
 @pytest.mark.parametrize("way", [_CONSOLE_SCRIPT, _MODULE], ids=["tenure", "python -m tenure"])
 def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(tenure.__file__).parents[1])}
@@ -35,3 +40,13 @@ def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
         env=environment, capture_output=True, text=True, check=False, timeout=90,
     )  # fmt: skip
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_ctrl_c_while_waiting_says_that_the_message_goes_on(options: list[str]) -> None:
+    with started("submit", "jobs:app", "nap", '{"seconds": 0}', "--id", "n1", "--wait", *options) as waiting:
+        waiting.says("it waits for one")  # it is sent, and no worker serves it
+        waiting.send(signal.SIGINT)
+        assert waiting.ends() == 130
+    assert "Stopped waiting. The message goes on. To look at it: tenure show jobs:app n1\n" in waiting.lines
+    assert "Traceback" not in "".join(waiting.lines)

@@ -25,7 +25,7 @@ def test_nobody_is_alive(tenure: Run) -> None:
 def test_a_worker_is_shown_with_what_it_holds_and_then_as_gone(tenure: Run) -> None:
     tenure("submit", "jobs:app", "nap", '{"seconds": 60}', "--id", "nap")
     with started("worker", "jobs:app", "--name", "w1", "--concurrency", "3") as worker:
-        worker.says("on sqlite:///jobs.db")
+        worker.says("on sqlite:///")
         row = _holding(tenure)
         assert (row["name"], row["pid"], row["concurrency"]) == ("w1", worker.process.pid, 3)
         assert row["queues"] == ["default-tasks", "slow"]

@@ -102,6 +102,10 @@ def _told(error: Exception) -> int:
         case TenureError():
             bad_input = isinstance(error, ConfigurationError | BadMessage | MessageNotFound)
             return _line(error.code, _sentence(error), BAD_INPUT if bad_input else TROUBLE)
+        case PermissionError():
+            what = f"this user may not use {error.filename or 'a file'} ({error.strerror})"
+            advice = "Check the permissions of the file and its folders, or do this as another user"
+            return _line("permission_denied", f"{what}; the command was ended there. {advice}", TROUBLE)
         case UnicodeEncodeError():
             # Words of the command line that are no UTF-8 come in as lone surrogates, and fail where they are stored.
             return _line("usage", f"{error.object!r} is no text in UTF-8; nothing was changed", BAD_INPUT)

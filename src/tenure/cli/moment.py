@@ -29,8 +29,10 @@ class Moment(_Moment):
         except ValueError:
             self.fail(f"{value!r} is not a moment; write 2030-01-31T09:00+01:00 or 2030-01-31T08:00Z", param, ctx)
         if moment.utcoffset() is None:
+            # Written out from what was read: an offset after "2030-01-31" or "2030-W05" would be refused in turn.
+            written = moment.isoformat(timespec="auto" if moment.second or moment.microsecond else "minutes")
             raise BadArgument(
-                f"{value!r} has no offset, so it names no moment; write {value}Z for UTC, or {value}+01:00. "
+                f"{value!r} has no offset, so it names no moment; write {written}Z for UTC, or {written}+01:00. "
                 "Nothing was done"
             )
         return moment

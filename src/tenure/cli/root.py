@@ -23,6 +23,7 @@ _SECTIONS = {
         "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
         "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
+        "health": ("tenure.cli.health:health", "Check for a probe: the store answers, workers are alive."),
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
         "timing": ("tenure.cli.timing:timing", "Show how long tasks take, and how their leases fit."),
         "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
@@ -53,7 +54,8 @@ Exit codes:
   0    done
   1    the broker is in trouble (away, locked, unwritable, damaged, too new);
        submit --wait: there is no result; cancel: it was too late for some;
-       demo: a promise was broken; audit: it found something
+       demo: a promise was broken; audit: it found something;
+       health: unhealthy
   2    bad input or configuration; nothing was changed
   70   a mistake in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted

@@ -119,7 +119,10 @@ def submit(
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        waited = _run(app, call, Options(**given), wait_for, checks=not (yes or is_place(target)), quiet=as_json)  # type: ignore[typeddict-item]
+        waited = _run(
+            app, call, Options(**given), wait_for,  # type: ignore[typeddict-item]
+            target=target, checks=not (yes or is_place(target)), quiet=as_json,
+        )  # fmt: skip
     except StoreMissing as error:
         if is_place(target) and not create:
             error.add_note("--create makes it")
@@ -128,8 +131,9 @@ def submit(
 
 
 def _run(
-    app: Tenure, call: Call[Any], options: Options, wait_for: float | None, *, checks: bool, quiet: bool
-) -> Waited:
+    app: Tenure, call: Call[Any], options: Options, wait_for: float | None, *,
+    target: str | None, checks: bool, quiet: bool,
+) -> Waited:  # fmt: skip
     async def work(app: Tenure) -> Waited:
         if checks and call.task.queue not in {task.queue for task in app.tasks.values()}:
             consequence = "Nothing was sent; --yes sends it there all the same"
@@ -137,7 +141,7 @@ def _run(
         handle: Handle[Any] = await app._submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
-        return await wait(app, handle, wait_for, quiet=quiet)
+        return await wait(app, handle, wait_for, target=target, quiet=quiet)
 
     try:
         return run(app, work)

@@ -93,9 +93,13 @@ def find(target: str | None, *, must_exist: bool = True) -> Tenure:
 
 def run(app: Tenure, work: Callable[[Tenure], Awaitable[T]]) -> T:
     """Do `work` with the app open, in an event loop of its own."""
+    return asyncio.run(opened(app, work))
 
-    async def opened() -> T:
-        async with app:
-            return await work(app)
 
-    return asyncio.run(opened())
+async def opened(app: Tenure, work: Callable[[Tenure], Awaitable[T]]) -> T:
+    """Do `work` with the app open. A broker that is away is an error at once."""
+    await app.open(wait_for_broker=0)
+    try:
+        return await work(app)
+    finally:
+        await app.close()

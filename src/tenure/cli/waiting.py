@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tenure.app import Tenure
+from tenure.assembly import safe_url
 from tenure.cli.duration import spoken
 from tenure.cli.naming import is_served, paused, since
 from tenure.cli.output import console, say_line, say_lines
@@ -34,8 +35,17 @@ class Waited(msgspec.Struct, frozen=True):
     result: bytes | None = None
 
 
-async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool) -> Waited:
-    """The result; raises as `Handle.result` does."""
+async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, target: str | None, quiet: bool) -> Waited:
+    """The result; raises as `Handle.result` does. Interrupted, it says that the message goes on."""
+    try:
+        return await _wait(app, handle, seconds, quiet=quiet)
+    except asyncio.CancelledError:
+        look = " ".join(["tenure show", *([safe_url(target)] if target else []), handle.id])
+        say_line(f"Stopped waiting. The message goes on. To look at it: {look}", err=True)
+        raise
+
+
+async def _wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool) -> Waited:
     if not quiet:
         say_line(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
     record = await handle.status()

@@ -9,13 +9,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tenure.app import Tenure
-from tenure.assembly import safe_url
+from tenure.assembly import full_url
 from tenure.cli import logs
+from tenure.cli.child_words import child_words, own_words
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
@@ -25,6 +27,7 @@ from tenure.cli.tally import Tally
 from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock
 from tenure.config import settings_from
+from tenure.deletion import DeletionTally
 
 if TYPE_CHECKING:
     from tenure.runtime.tether import Tether
@@ -45,6 +48,9 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
 @click.option("--slot", help="An identity that a manager gives to one process at a time. Default: none.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")
+@click.option(
+    "--wait-for-broker", type=DURATION, help="How long to wait if the broker is away at the start. Default: 30s."
+)
 @click.option("--until-empty", is_flag=True, help="Stop when nothing is left to do, instead of waiting for more.")
 @click.option(
     "--heartbeat",
@@ -52,14 +58,15 @@ _SAME_SIGNAL_SECONDS = 0.1
     default="worker",
     help="Who renews leases: the worker itself, or the parent of --processes, also while a handler holds the GIL.",
 )
+@click.option("--reload", "reloads", is_flag=True, help="For development: start anew when a Python file here changes.")
 @click.option("--supervised", hidden=True, help="Set by a supervisor for its children.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too, with how long it ran and waited.")
 @json_option
 def worker(  # noqa: PLR0913 - one for each option
     target: str | None, concurrency: int | None, queues: tuple[str, ...], name: str, slot: str | None,
-    grace: float | None, style: str | None, *, processes: int | None, heartbeat: str, supervised: str | None,
-    until_empty: bool, verbose: bool, as_json: bool,
+    grace: float | None, style: str | None, *, wait_for_broker: float | None, processes: int | None, heartbeat: str,
+    supervised: str | None, reloads: bool, until_empty: bool, verbose: bool, as_json: bool,
 ) -> int | None:  # fmt: skip
     """Run messages of an app's tasks until told to stop.
 
@@ -74,6 +81,11 @@ def worker(  # noqa: PLR0913 - one for each option
     unit. When a new worker joins in the same slot the old one counts as dead, and what it held is returned at once.
     Never give one slot to two workers that run at the same time.
 
+    --wait-for-broker 0 ends the worker at once if the broker is away at the start. A wrong password always ends it.
+
+    --reload is for development. It watches the Python files of the current folder. After a change the worker stops as
+    on SIGTERM and starts anew. In production restart workers when you deploy.
+
     --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
     wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
     the app does not have.
@@ -83,11 +95,21 @@ def worker(  # noqa: PLR0913 - one for each option
         msg = "a worker needs the tasks' code: name the app as module:attribute, as in jobs:app, not a URL"
         raise BadTarget(msg)
     style = style or ("json" if as_json else "text")
+    if reloads and until_empty:
+        raise click.UsageError("--reload runs until it is stopped; leave out --until-empty")
+    words = child_words(
+        target, concurrency, queues, grace, style,
+        wait_for_broker=wait_for_broker, until_empty=until_empty, verbose=verbose,
+    )  # fmt: skip
+    if reloads:
+        from tenure.cli.reloading import reload
+
+        logs.install(style, verbose=verbose)
+        return reload([*words, *own_words(name, slot, processes, heartbeat, as_json=as_json)], Path.cwd())
     if processes is not None:
         from tenure.cli.supervising import supervise
 
         logs.install(style, verbose=verbose)
-        words = _words(target, concurrency, queues, grace, style, until_empty=until_empty, verbose=verbose)
         return supervise(
             words, processes=processes, name=name, slot=settings_from().slot if slot is None else slot,
             keeps_leases=heartbeat == "supervisor", until_empty=until_empty, as_json=as_json,
@@ -107,21 +129,8 @@ def worker(  # noqa: PLR0913 - one for each option
     made.tether = tether
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock)
-    asyncio.run(_work(app, made, stop, tally, until_empty=until_empty, as_json=as_json))
+    asyncio.run(_run(app, made, stop, tally, wait_for_broker, until_empty=until_empty, as_json=as_json))
     return None
-
-
-def _words(
-    target: str, concurrency: int | None, queues: Sequence[str], grace: float | None, style: str, *,
-    until_empty: bool, verbose: bool,
-) -> list[str]:  # fmt: skip
-    """The command line of a child; its name and what ties it to its supervisor come on top."""
-    words = ["worker", target, "--log", style]
-    words += [] if concurrency is None else ["--concurrency", str(concurrency)]
-    words += [word for queue in queues for word in ("--queue", queue)]
-    words += [] if grace is None else ["--grace", str(grace)]
-    words += ["--until-empty"] if until_empty else []
-    return [*words, "--verbose"] if verbose else words
 
 
 def _tether(supervised: str | None) -> "Tether | None":
@@ -133,7 +142,7 @@ def _tether(supervised: str | None) -> "Tether | None":
     return Tether.from_word(supervised)
 
 
-def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
+def _end(worker: "Worker", tally: Tally, *, was_started: bool, as_json: bool) -> None:
     """Say what was done. Handlers that do not end would keep the loop and the process: then it ends here and now."""
     if worker.tether is not None:
         from tenure.runtime.orders import Farewell
@@ -141,7 +150,7 @@ def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
         worker.tether.tell(Farewell(dict(worker.counts), tally.given_back))
         worker.tether.close()
     elif as_json:
-        deletions = worker.deletions.as_dict()
+        deletions = worker.deletions.as_dict() if was_started else DeletionTally(0).stats().as_dict()
         counts = dict(worker.counts)
         say_json({"owner": worker.owner_id, "counts": counts, "given_back": tally.given_back, "deletions": deletions})
     if worker.has_stuck_handlers:
@@ -151,12 +160,33 @@ def _end(worker: "Worker", tally: Tally, *, as_json: bool) -> None:
         os._exit(0)
 
 
-async def _work(
-    app: Tenure, worker: "Worker", stop: "_Stop", tally: Tally, *, until_empty: bool, as_json: bool
-) -> None:
+async def _run(
+    app: Tenure, worker: "Worker", stop: "_Stop", tally: Tally, wait_for_broker: float | None, *,
+    until_empty: bool, as_json: bool,
+) -> None:  # fmt: skip
     stop.listen()
     if worker.tether is not None:
         await worker.tether.listen(app.url, stop.hurry)
+    if await _open(app, worker, wait_for_broker):
+        await _work(app, worker, stop, tally, until_empty=until_empty)
+    stop.ignore()
+    _end(worker, tally, was_started=stop.started, as_json=as_json)
+
+
+async def _open(app: Tenure, worker: "Worker", wait_for_broker: float | None) -> bool:
+    """Wait for the broker. False: the worker was asked to stop before it was there."""
+    opening = asyncio.create_task(app.open(wait_for_broker=wait_for_broker))
+    stopped = asyncio.create_task(worker.asked_to_stop())
+    await asyncio.wait((opening, stopped), return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if not opening.done():
+        opening.cancel()
+        return False
+    await opening
+    return True
+
+
+async def _work(app: Tenure, worker: "Worker", stop: "_Stop", tally: Tally, *, until_empty: bool) -> None:
     async with app:
         await worker.start()
         stop.started = True
@@ -168,7 +198,7 @@ async def _work(
             plural(len(app.tasks), "task"),
             ", ".join(worker.owner.queues),
             plural(worker.owner.concurrency, "slot"),
-            safe_url(app.url),
+            full_url(app.url),
         )
         # Also when a part of it died: a worker that cannot work must not look alive.
         summing_up = asyncio.create_task(_sum_up(worker, tally))
@@ -178,8 +208,6 @@ async def _work(
             summing_up.cancel()
             await worker.stop()
         logger.info("%s did: %s", worker.owner_id, tally)
-    stop.ignore()
-    _end(worker, tally, as_json=as_json)
 
 
 async def _sum_up(worker: "Worker", tally: Tally) -> None:

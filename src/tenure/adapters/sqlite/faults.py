@@ -7,17 +7,19 @@ do. Used by `store.py`, `writer.py`, `reader.py`, `forking.py` and `presence.py`
 import sqlite3
 
 from tenure.errors import (
+    BadURL,
     BrokerError,
     BrokerUnavailable,
     StoreDamaged,
     StoreMissing,
     StoreReplaced,
+    StoreUnreadable,
     StoreUnwritable,
     TenureError,
 )
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT})
 _PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL})
 
@@ -36,7 +38,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 def spoils_transaction(error: BaseException) -> bool:
     """Whether the trouble is the file's, so that nothing else of the same transaction may stand."""
     code = primary_code(error) if isinstance(error, sqlite3.Error) else None
-    return code in _BUSY or code in _UNWRITABLE or code in _DAMAGED or code in _PASSING
+    return code in _BUSY or code in UNWRITABLE or code in _DAMAGED or code in _PASSING
 
 
 def translate(error: sqlite3.Error, path: str, *, at_commit: bool = False) -> TenureError:
@@ -51,7 +53,7 @@ def translate(error: sqlite3.Error, path: str, *, at_commit: bool = False) -> Te
         )
     if code in _PASSING:
         return _passing(error, path, at_commit=at_commit)
-    if code in _UNWRITABLE:
+    if code in UNWRITABLE:
         return unwritable(path, str(error))
     if code in _DAMAGED:
         return StoreDamaged(
@@ -117,6 +119,42 @@ def unwritable(path: str, why: str) -> StoreUnwritable:
         f"{path} cannot be created or written ({why}); nothing was written. "
         "Check that the folder exists and that this user may write to the file and its folder"
     )
+
+
+def read_only(path: str) -> StoreUnwritable:
+    """Something must be written to a database that was opened for reading alone."""
+    return StoreUnwritable(
+        f"this user may read the database {path} but not write it or its folder; nothing was written. "
+        "Do this as a user who may write both, or change their permissions and open it again"
+    )
+
+
+def not_upgraded(path: str) -> StoreUnwritable:
+    """The database is of an older schema, and this user may not write it."""
+    return StoreUnwritable(
+        f"{path} was written by an older Tenure and must be upgraded before it can be read, and this user may not "
+        "write it; it was not changed. Open it once as a user who may write the file and its folder"
+    )
+
+
+def restless(path: str) -> BrokerUnavailable:
+    """A database that may only be read was written again and again while it was read."""
+    return BrokerUnavailable(
+        f"the database {path} was written each time that it was read; nothing was changed. Try again"
+    )
+
+
+def unreadable(path: str, why: str) -> StoreUnreadable:
+    """The file is there, or may be, but this user may not read it."""
+    return StoreUnreadable(
+        f"{path} cannot be read ({why}); nothing was written. "
+        "Check that this user may enter its folder and read the file, or do this as a user who may"
+    )
+
+
+def directory(path: str) -> BadURL:
+    """The path names a directory."""
+    return BadURL(f"{path} is a directory, not a file; nothing was opened. Name a file in it: sqlite:///{path}/jobs.db")
 
 
 def _passing(error: sqlite3.Error, path: str, *, at_commit: bool) -> BrokerUnavailable:

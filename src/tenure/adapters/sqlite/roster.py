@@ -11,7 +11,7 @@ from tenure.adapters.sqlite.states import LEASED
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
-from tenure.errors import OwnerRetired
+from tenure.errors import OwnerRetired, StoreUnwritable
 from tenure.owner import Member, Owner, retired
 
 _encode = msgspec.json.Encoder().encode
@@ -50,7 +50,7 @@ class SqliteRoster:
         self._store.presence.take(owner.id)
         try:
             await self._store.write(lambda tx: _join(tx, owner, tx.now))
-        except OwnerRetired:
+        except (OwnerRetired, StoreUnwritable):
             self._store.presence.drop(owner.id)
             raise
 

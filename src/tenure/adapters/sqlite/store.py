@@ -9,6 +9,7 @@ Used by `broker.py` and `state.py`. The acts that it carries out are plain funct
 
 import asyncio
 import contextlib
+import logging
 import os
 import sqlite3
 import threading
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.adapters.sqlite import checkpoint, faults, looking, schema
+from tenure.adapters.sqlite import checkpoint, faults, looking, read_only, schema
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
 from tenure.adapters.sqlite.opened_file import OpenedFile
@@ -32,6 +33,8 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 
 T = TypeVar("T")
+
+logger = logging.getLogger("tenure.sqlite")
 
 #: Everybody who waits looks again at least this often, should a wake-up get lost.
 _LOOK_AGAIN_SECONDS = 1.0
@@ -54,6 +57,8 @@ class Store:
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._looker: Reader | None = None
+        #: This user may read the file and not write it: there is no writer.
+        self._is_read_only = False
         self._users = 0
         self._pid = 0
         self._opening = threading.Lock()
@@ -149,6 +154,8 @@ class Store:
 
     def _unusable(self) -> Exception:
         path = self.options.path
+        if self._is_read_only and self._reader is not None:
+            return faults.read_only(path)
         return faults.closed(path) if self._pid in (0, os.getpid()) else faults.forked(path)
 
     def inherit(self) -> None:
@@ -169,14 +176,13 @@ class Store:
     def _start(self) -> None:
         schema.check_library()
         path = self.options.path
-        if self.options.must_exist and not Path(path).exists():
-            raise faults.missing(path)
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise faults.unwritable(path, str(error)) from error
+        self._make_folder()
         GATE.check(path)
+        self._is_read_only = False
         self._file = file = OpenedFile(path, self.clock)
+        if Path(path).exists() and read_only.may_read(path) and not read_only.may_write(path):
+            self._start_read_only()  # without a try: that would leave a `-wal` and a `-shm` behind
+            return
         write = Plug(self._connect_writer, may_close=file.may_close_writer)
         read = Plug(self._connect_reader, may_close=file.may_close_reader)
         look = Plug(self._connect_reader, may_close=file.may_close_reader)  # connects when it is first used
@@ -186,15 +192,52 @@ class Store:
         except BaseException as error:
             read.close()
             write.close()
-            if isinstance(error, sqlite3.Error):
-                raise faults.translate(error, path) from error
-            raise
+            if not isinstance(error, sqlite3.Error):
+                raise
+            if faults.primary_code(error) in faults.UNWRITABLE and Path(path).exists():
+                if not read_only.may_read(path):
+                    raise faults.unreadable(path, "permission denied") from error
+                if not read_only.may_write(Path(path).parent):
+                    self._start_read_only()
+                    return
+            raise faults.translate(error, path) from error
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
         self._wake = Wake(self._folder)
         self._writer = Writer(write, self.options, self.timeline, self._wake, file)
         self._reader = Reader(read, path, self.timeline, file, self._writer.look_after_wal)
         self._looker = Reader(look, path, self.timeline, file, self._writer.look_after_wal)
+        self._users = 0
+        self._pid = os.getpid()
+
+    def _make_folder(self) -> None:
+        """See that there is a folder for the file, and that the path is not a folder itself."""
+        path = Path(self.options.path)
+        try:
+            if path.is_dir():
+                raise faults.directory(str(path))
+            if self.options.must_exist and not path.exists():
+                raise faults.missing(str(path))
+        except PermissionError as error:
+            raise faults.unreadable(str(path), str(error)) from error
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise faults.unwritable(str(path), str(error)) from error
+
+    def _start_read_only(self) -> None:
+        """Open a file that this user may read and not write."""
+        path, seconds = self.options.path, self.options.busy_seconds
+        try:
+            read_only.prepare(path, seconds, self.timeline)
+        except sqlite3.Error as error:
+            raise faults.translate(error, path) from error
+        logger.warning("this user may read the database %s but not write it: it can only be looked at", path)
+        self.presence = Presence(self._folder)
+        self._wake = Wake(self._folder)
+        self._reader = read_only.ReadOnlyReader(path, seconds, self.timeline, self._file)
+        self._looker = read_only.ReadOnlyReader(path, seconds, self.timeline, self._file)
+        self._is_read_only = True
         self._users = 0
         self._pid = os.getpid()
 

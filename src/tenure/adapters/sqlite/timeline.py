@@ -49,6 +49,11 @@ class Timeline:
             self._begin(db)
         db.execute("COMMIT")
 
+    def follow(self, db: sqlite3.Connection) -> None:
+        """Take the offset of this boot from the file, or guess it. Writes nothing."""
+        if not self._adopt(db):
+            self._offset = self._guess(db) - micros(self.clock.monotonic())
+
     def _adopt(self, db: sqlite3.Connection) -> bool:
         """Use the offset that stands in the file, if it is this boot's. Needs no lock."""
         stored = _stored(db)
@@ -58,8 +63,7 @@ class Timeline:
     def _begin(self, db: sqlite3.Connection) -> None:
         """Write an offset for this boot. Call inside a write transaction."""
         monotonic = micros(self.clock.monotonic())
-        # The wall clock of a machine that just booted may be years behind: store time never goes back.
-        now = max(micros(self.clock.wall()), _last_seen(_stored(db)))
+        now = self._guess(db)
         self._offset = now - monotonic
         db.executemany(
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
@@ -69,6 +73,11 @@ class Timeline:
         db.execute(
             f"INSERT INTO loan (fence, owner, request, seconds) SELECT max(fence) + {_LEAP}, '', '', 0 FROM loan"
         )
+
+    def _guess(self, db: sqlite3.Connection) -> int:
+        """Store time at a boot that the file does not know yet."""
+        # The wall clock of a machine that just booted may be years behind: store time never goes back.
+        return max(micros(self.clock.wall()), _last_seen(_stored(db)))
 
 
 def _stored(db: sqlite3.Connection) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""The command line of a worker that another `tenure worker` starts: `--processes` and `--reload`."""
+
+from collections.abc import Sequence
+
+
+def child_words(
+    target: str, concurrency: int | None, queues: Sequence[str], grace: float | None, style: str, *,
+    wait_for_broker: float | None, until_empty: bool, verbose: bool,
+) -> list[str]:  # fmt: skip
+    """The command line of a child; its name and what ties it to its supervisor come on top."""
+    words = ["worker", target, "--log", style]
+    words += [] if concurrency is None else ["--concurrency", str(concurrency)]
+    words += [word for queue in queues for word in ("--queue", queue)]
+    words += [] if grace is None else ["--grace", str(grace)]
+    words += [] if wait_for_broker is None else ["--wait-for-broker", str(wait_for_broker)]
+    words += ["--until-empty"] if until_empty else []
+    return [*words, "--verbose"] if verbose else words
+
+
+def own_words(name: str, slot: str | None, processes: int | None, heartbeat: str, *, as_json: bool) -> list[str]:
+    """What a supervisor keeps to itself, for a child that may be one."""
+    words = ["--name", name] if name else []
+    words += [] if slot is None else ["--slot", slot]
+    words += [] if processes is None else ["--processes", str(processes)]
+    words += ["--heartbeat", heartbeat]
+    return [*words, "--json"] if as_json else words

@@ -1,4 +1,4 @@
-"""Asking: an act on more than one message waits for a yes.
+"""Asking: an act on more than one message, and every purge, waits for a yes.
 
 Where nobody can be asked (no terminal) and `--yes` is not given, nothing is changed and the command says so.
 """

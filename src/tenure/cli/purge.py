@@ -32,7 +32,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     """Remove everything that waits in a queue; a record of each message stays.
 
     What runs is not touched: `tenure cancel` takes it back. What is sent meanwhile may be removed too, or stay:
-    pause the queue, or stop the senders, for a clean cut. Asks before it touches more than one.
+    pause the queue, or stop the senders, for a clean cut. Always asks first; without a terminal it needs --yes.
     """
     target, rest = split(words)
     if len(rest) != 1:
@@ -52,8 +52,8 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
         if as_json:
             say_json({"queue": queue, "purged": 0, "would": counts, "dry_run": dry_run})
         return
-    if total != 1 and not yes:
-        warning = "Their bodies are gone for good; a record of each stays."
+    if not yes:
+        warning = "Bodies are gone for good; a record of each message stays."
         ask(f"Purge {queue}?", would=f"{many} would be purged", warning=warning)
     meter = Meter("purged", total, quiet=as_json)
     with meter.running() as told:

@@ -38,9 +38,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     #: Whether the app's code has it. None: there is no code to ask.
     in_app: bool | None
-    #: The newest tick. None: no worker has seen the schedule yet.
+    #: The newest tick. None: there was none yet.
     last_at: float | None = None
-    #: The message of that tick. None: it was only seen then, or the tick was skipped.
+    #: The message of that tick. None: the tick was skipped, or there was none.
     message_id: str | None = None
     #: None: it has none, or its record has expired.
     message_state: MessageState | None = None
@@ -91,7 +91,7 @@ async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
             assert tick is not None  # noqa: S101 - a name is from one or the other
             row = Row(name=name, spec=tick.spec, task=tick.task, queue=tick.queue,
                       in_app=False if has_code else None, next_at=tick.next_at)  # fmt: skip
-        if tick is not None:
+        if tick is not None and not tick.first_seen:
             row = msgspec.structs.replace(
                 row, last_at=tick.at, message_id=tick.message_id or None, message_state=state
             )  # fmt: skip

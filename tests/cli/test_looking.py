@@ -1,5 +1,6 @@
 """`queues` and `messages`: looking changes nothing, and what cannot be known is not called 0."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +28,19 @@ def test_unknown_is_a_dash_and_none_is_zero() -> None:
     depth = Depth(queue="q", ready=0, delayed=None, leased=12_345, dead=1, oldest_age_seconds=None, estimated=True)
     row = _drawn(table(Glance((depth,), (), 0.0))).splitlines()[-1]
     assert row.split() == ["q", "~0", "–", "~12,345", "~1", "–"]
+
+
+def test_only_the_figure_of_dead_letters_is_red() -> None:
+    console = Console(width=80, force_terminal=True, color_system="standard", highlight=False)
+    rows = table(Glance((_depth("q", dead=3), _depth("r", dead=0)), (), 0.0))
+    with console.capture() as capture:
+        console.print(rows)
+    red = re.findall("\x1b\\[31m([^\x1b]*)", capture.get())
+    assert [text.strip() for text in red] == ["3"]
+
+
+def _depth(queue: str, dead: int) -> Depth:
+    return Depth(queue=queue, ready=12, delayed=0, leased=0, dead=dead, oldest_age_seconds=5.0)
 
 
 def test_queues_counts_by_state(tenure: Run) -> None:

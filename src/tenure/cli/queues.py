@@ -12,7 +12,7 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.duration import Duration, spoken
 from tenure.cli.naming import paused, since
-from tenure.cli.output import console, count, plain_table, say_json
+from tenure.cli.output import STATE_STYLES, console, count, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.notice import Pause
 
@@ -84,6 +84,8 @@ def _say(seen: Glance, *, as_json: bool) -> None:
 
 def table(seen: Glance) -> "RenderableType":
     """One row a queue."""
+    from rich.text import Text
+
     if not seen.depths:
         return "No queue holds a message."
     by_queue = {pause.queue: pause for pause in seen.pauses}
@@ -97,10 +99,9 @@ def table(seen: Glance) -> "RenderableType":
             count(depth.ready, estimated=about),
             count(depth.delayed, estimated=about),
             count(depth.leased, estimated=about),
-            count(depth.dead, estimated=about),
+            Text(count(depth.dead, estimated=about), style=STATE_STYLES["dead"] if depth.dead else ""),
             spoken(depth.oldest_age_seconds),
             *_paused(pause, seen.wall, shown=bool(by_queue)),
-            style="red" if depth.dead else "",
         )
     return rows
 

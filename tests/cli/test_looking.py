@@ -72,7 +72,7 @@ def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: R
 
 
 def test_a_queue_that_nobody_knows_is_no_empty_queue(tenure: Run) -> None:
-    for words in ([], ["--state", "completed"], ["--json"]):
+    for words in ([], ["--state", "completed"]):
         result = tenure("messages", "jobs:app", "--queue", "slwo", *words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == (

@@ -36,6 +36,14 @@ def ask(question: str, *, would: str, warning: str = "") -> None:
         raise NotConfirmed("not confirmed; nothing was changed")
 
 
+def announce(text: str, *, as_json: bool) -> None:
+    """Say what an act will touch. With `as_json` only if somebody is asked, on standard error."""
+    if not as_json:
+        say_line(text)
+    elif is_watched():
+        say_line(text, err=True)
+
+
 def is_watched() -> bool:
     """Whether there is somebody to ask."""
     return sys.stdin.isatty()

@@ -7,7 +7,7 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
-from tenure.cli.asking import ask, yes_option
+from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.failing import NotCancelled
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
@@ -40,7 +40,7 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         states = Counter(_state(record.state) for record in open_)
         kinds = ", ".join(f"{number} {state}" for state, number in states.most_common())
         many = plural(len(open_), "message")
-        say_line(f"Will cancel {many}: {kinds}", err=as_json)
+        announce(f"Will cancel {many}: {kinds}", as_json=as_json)
         ask(f"Cancel {len(open_)}?", would=f"{many} would be cancelled")
     answers = run_cancel(app, [record.id for record in records], quiet=as_json)
     if as_json:

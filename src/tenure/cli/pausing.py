@@ -7,7 +7,7 @@ import click
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import operator
-from tenure.cli.asking import ask, yes_option
+from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.failing import UnknownQueue
 from tenure.cli.naming import check_known, full_name, paused, since
 from tenure.cli.output import plural, say_json, say_line
@@ -55,7 +55,7 @@ def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool
     before = {pause.queue: pause for pause in run(app, paused)}
     names = sorted(before) if everything else [full_name(app, queue) for queue in dict.fromkeys(queues)]
     if everything and len(names) > 1 and not yes:
-        say_line(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", err=as_json)
+        announce(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", as_json=as_json)
         ask(f"Resume {len(names)}?", would=f"{plural(len(names), 'queue')} would be resumed")
     missing = [name for name in names if name not in before]
     if missing:

@@ -8,7 +8,7 @@ import click
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
-from tenure.cli.asking import ask, dry_run_option, yes_option
+from tenure.cli.asking import announce, ask, dry_run_option, yes_option
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import count, plural, say_json, say_line
 from tenure.cli.seen import check_shown
@@ -47,7 +47,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     many = "messages" if total is None else plural(total, "message")
     if not as_json or not (yes or dry_run):
         kept = f"; {count(depth.leased)} running stay" if depth.leased else ""
-        say_line(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", err=as_json)
+        announce(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", as_json=as_json)
     if dry_run or total == 0:
         if as_json:
             say_json({"queue": queue, "purged": 0, "would": counts, "dry_run": dry_run})

@@ -137,12 +137,19 @@ def _run(
         handle: Handle[Any] = await app.submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
+        sent.append(Waited(handle.id, handle.duplicate))
         return await wait(app, handle, wait_for, quiet=quiet)
 
+    sent: list[Waited] = []
     try:
         return run(app, work)
-    except TaskFailed as error:
-        say_failure(error)
+    except BaseException as error:
+        # The message is sent: whatever became of the waiting, a program needs its id to ask again.
+        if quiet:
+            for waited in sent:
+                _say(waited, as_json=True)
+        elif isinstance(error, TaskFailed):
+            say_failure(error)
         raise
 
 

@@ -71,6 +71,12 @@ class NotCancelled(TenureError):
     code = "not_cancelled"
 
 
+class AmbiguousId(ConfigurationError):
+    """The beginning of an id that several messages share."""
+
+    code = "ambiguous_id"
+
+
 class NotDead(ConfigurationError):
     """A message that was named as a dead letter is none."""
 

@@ -62,6 +62,7 @@ _REMEDIES = {
     "unknown_queue": "Check the name of the queue.",
     "unknown_schedule": "Run tenure schedules for the names.",
     "not_cancelled": "Nothing: they had ended before.",
+    "ambiguous_id": "Type more of the id.",
     "not_dead": "Run tenure show for its state.",
 }
 

@@ -10,10 +10,10 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
 from tenure.cli.failing import NotDead
+from tenure.cli.ids import find_records
 from tenure.cli.moment import DURATION_OR_MOMENT
 from tenure.cli.naming import check_known, queues_of
 from tenure.cli.seen import check_shown
-from tenure.errors import MessageNotFound
 from tenure.message import MessageState
 from tenure.redriving import Letter, Which
 from tenure.redriving import find as find_letters
@@ -104,12 +104,8 @@ async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
 
 async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:
     """Check that each id is a dead letter before anything is touched; the ids as the broker has them."""
-    own = []
-    for id in ids:
-        record = await app.record(id)
-        if record is None:
-            raise MessageNotFound(f"no message {id} is known here; nothing was changed")
+    records = await find_records(app, ids, consequence="nothing was changed")
+    for record in records:
         if record.state is not MessageState.DEAD:
-            raise NotDead(f"message {id} is {record.state}, not dead; nothing was changed")
-        own.append(record.id)
-    return own
+            raise NotDead(f"message {record.id} is {record.state}, not dead; nothing was changed")
+    return [record.id for record in records]

@@ -103,7 +103,7 @@ def test_long_names_give_way_at_120_columns_and_the_id_does_not() -> None:
     for width in (110, 120, 140):
         header, _, row, *_ = _drawn(message_table([read(browsed)], 0.0, width), width).splitlines()
         assert row.startswith("0" * 32)
-        assert "a-queue-with-… " in row
+        assert ("a-queue-with-a-long-name " if width == 140 else "a-queue-with-… ") in row
         assert row.endswith("x…")
         assert "30 s" in row
         assert header.rstrip().endswith("owner, reason")

@@ -12,6 +12,8 @@ from tenure.broker import Browsed
 from tenure.cli.dead.list import _block, _table
 from tenure.cli.messages import table
 from tenure.cli.seen import Seen, read
+from tenure.cli.show.fetching import fetch
+from tenure.cli.show.telling import tell
 from tenure.lease import LeaseRequest
 from tenure.message import Counters, MessageState
 from tenure.record import Progress, Record
@@ -117,3 +119,14 @@ def test_a_duration_that_the_journal_has_forgotten_is_a_dash(tenure: Run) -> Non
     (message,) = answer(tenure("messages", "jobs:app", "--state", "completed", "--json"))["messages"]
     assert message["seconds"] is None
     assert " – " in tenure("messages", "jobs:app", "--state", "completed").stdout.splitlines()[-1]
+
+
+def test_show_does_not_break_an_id_that_is_longer_than_the_terminal_is_wide(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", LONG)
+    found = there(lambda app: fetch(app, LONG))
+    out = Console(width=60, highlight=False)
+    with out.capture() as capture:
+        tell(out, found, 0.0, full=False)
+    first, second, *_ = capture.get().splitlines()
+    assert first == f"message   {LONG}"
+    assert second.rstrip() == "task      resize"

@@ -18,6 +18,7 @@ from collections.abc import Callable
 import click
 import msgspec
 
+from tenure.cli.colour import wants_colour
 from tenure.cli.plain import one_line, plain_json
 from tenure.cli.remedy import codes_of, remedy_for
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
@@ -157,9 +158,10 @@ def _say_line(failure: _Failure, error: Exception) -> None:
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)  # noqa: TID251 - our own words
     # One line, whatever the sentence carries: logs are read line by line.
-    click.echo(  # noqa: TID251 - styled, and made plain
-        f"{click.style(f'error[{failure.code}]', fg='red', bold=True)}: {one_line(failure.message)}", err=True
-    )
+    code = f"error[{failure.code}]"
+    head = click.style(code, fg="red", bold=True) if wants_colour(sys.stderr) else code
+    # The colour is decided here: click would give it to every terminal, whatever NO_COLOR says.
+    click.echo(f"{head}: {one_line(failure.message)}", err=True, color=True)  # noqa: TID251 - made plain
 
 
 def _sentence(error: TenureError) -> str:

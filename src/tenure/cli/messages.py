@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.finished import FINISHED, newest
 from tenure.cli.message_table import table
 from tenure.cli.naming import check_known, full_name, known_queues, paused, queues_of, since
@@ -34,11 +35,11 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @click.command(short_help="Show messages, changing nothing.")
 @target_argument
-@click.option("--queue", "-q", help="Of this queue only.")
+@click.option("--queue", "-q", shell_complete=complete_queue, help="Of this queue only.")
 @click.option(
     "--state", "-s", type=click.Choice([state.value for state in (*_OPEN, *FINISHED)]), help="In this state only."
 )
-@click.option("--task", "-t", help="Of this task only.")
+@click.option("--task", "-t", shell_complete=complete_task, help="Of this task only.")
 @click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 @json_option
 def messages(

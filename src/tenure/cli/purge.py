@@ -9,6 +9,7 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
 from tenure.cli.asking import announce, ask, dry_run_option, yes_option
+from tenure.cli.completing import complete_words
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import count, plural, say_json, say_line
 from tenure.cli.seen import check_shown
@@ -20,7 +21,7 @@ _DEFAULT = (MessageState.READY.value, MessageState.DELAYED.value)
 
 
 @click.command(short_help="Remove everything that waits in a queue.")
-@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE")
+@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE", shell_complete=complete_words(tasks=False, most=1))
 @click.option(
     "--state", "-s", "states", multiple=True, type=click.Choice([state.value for state in PURGEABLE]), default=_DEFAULT,
     help="Those in this state; repeat it for more. Default: ready and delayed.",

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import spoken
 from tenure.cli.failing import NotDead
 from tenure.cli.ids import find_records
@@ -81,8 +82,8 @@ def filters(command: F) -> F:
     """The options that choose."""
     ago = "as in 2h (ago) or 2030-01-31T09:00Z."
     options = (
-        click.option("--queue", "-q", help="Those of this queue."),
-        click.option("--task", "-t", help="Those of this task."),
+        click.option("--queue", "-q", shell_complete=complete_queue, help="Those of this queue."),
+        click.option("--task", "-t", shell_complete=complete_task, help="Those of this task."),
         click.option("--reason", "-r", metavar="CODE", help="Those with this reason, as in max_attempts."),
         click.option("--since", type=DURATION_OR_MOMENT, help=f"Those that died since then, {ago}"),
         click.option("--before", type=DURATION_OR_MOMENT, help=f"Those that died before then, {ago}"),

@@ -65,8 +65,8 @@ class Records(Protocol):
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Ids that begin with these characters, sorted, at most `limit` of them.
 
-        For people who type the beginning of an id. None: the store cannot look ids up so. An id may be of a message that
-        was forgotten since; `get` tells.
+        For people who type the beginning of an id. None: the store cannot look ids up so. An id may be of a message
+        that was forgotten since; `get` tells.
         """
         ...
 

@@ -14,7 +14,6 @@ from tenure.cli.root import root
 
 from .conftest import URL, Run, answer, worked
 
-
 TASKS = {"resize", "nap", "flaky", "stuck"}
 
 

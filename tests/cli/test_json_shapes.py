@@ -16,6 +16,7 @@ from tenure.cli.root import root
 from .conftest import JOBS, Run, worked
 from .process import started
 
+APP = "jobs:app"
 PAGE = Path(package.__file__).parents[2] / "docs" / "reference" / "json.md"
 
 #: Fields that need what this test has not: an overdue lease, an act at the same moment, another kind of store.
@@ -27,15 +28,15 @@ UNSEEN = {
     "dead delete": {"not_dead_any_more[]"},
     "sweep": {"returned[]", "dead[]", "adopted[]"},
 }
-EXAMPLE = '''
+EXAMPLE = """
 import boto3
 
 sqs = boto3.client("sqs")
 for message in sqs.receive_message(QueueUrl="q", VisibilityTimeout=30)["Messages"]:
     sqs.delete_message(QueueUrl="q", ReceiptHandle=message["ReceiptHandle"])
     work(message)
-'''
-MORE = '''
+"""
+MORE = """
 app.schedule(resize.bind("x"), every=3600, name="hourly")
 
 
@@ -43,7 +44,7 @@ app.schedule(resize.bind("x"), every=3600, name="hourly")
 async def report(ctx: Context) -> None:
     ctx.progress(0.5, "half")
     await asyncio.sleep(120)
-'''
+"""
 
 Fields = dict[str, str]
 
@@ -160,75 +161,91 @@ def test_an_error_is_as_the_page_says(tenure: Run) -> None:
         assert _compare(msgspec.json.decode(tenure(*words).stderr), errors) == errors.keys()
 
 
+class _Looks:
+    """Runs commands, and compares what they print with the page."""
+
+    def __init__(self, tenure: Run) -> None:
+        self._tenure = tenure
+        self.commands, _ = _page()
+        #: By command, and by number of its table.
+        self.seen: dict[tuple[str, int], set[str]] = defaultdict(set)
+
+    def __call__(self, command: str, *words: str, code: int = 0) -> Any:
+        result = self._tenure(*command.split(), *words, "--json")
+        assert result.exit_code == code, result.stderr
+        return self.told(command, result.stdout)
+
+    def told(self, command: str, printed: str) -> Any:
+        document = msgspec.json.decode(printed)
+        which = _best(document, self.commands[command])
+        self.seen[command, which] |= _compare(document, self.commands[command][which])
+        return document
+
+
+def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
+    look("submit", APP, "nap", '{"seconds": 1}', "--delay", "1h", "--id", "delayed")
+    look("submit", APP, "nap", '{"seconds": 1}', "--queue", "other", "--yes", "--id", "waiting")
+    running = look("submit", APP, "report")["id"]
+    with started("worker", APP, "--queue", "long") as worker:
+        while not look("workers", APP)["workers"] or not look("show", APP, running)["progress"]:
+            pass
+        look("pause", APP, "other")
+        for words in (["messages"], ["messages", "--state", "completed"], ["queues"], ["schedules"]):
+            look(words[0], APP, *words[1:])
+        for id in (*ids, running, "waiting"):
+            look("show", APP, id)
+            look("dead show", APP, id)
+        look("resume", APP, "other")
+        worker.process.kill()
+        worker.ends()
+
+
+#: `{0}` is a dead letter, `{1}` another one.
+_AFTERWARDS = """
+workers jobs:app
+schedules jobs:app --forget hourly
+timing jobs:app
+timing list jobs:app
+timing explain jobs:app resize
+timing profiles
+scaling jobs:app
+simulate --durations fixed:5 -n 20 --policy heartbeat:30
+dead list jobs:app
+dead redrive jobs:app --all --dry-run
+dead redrive jobs:app {0}
+dead delete jobs:app --all --dry-run
+dead delete jobs:app {1}
+show jobs:app {1}
+dead show jobs:app {1}
+cancel jobs:app delayed
+purge jobs:app other --yes
+sweep jobs:app
+completion bash
+demo --for 1s --rate 10
+"""
+
+
 @pytest.mark.scenario
 def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) -> None:
     (folder / "jobs.py").write_text(JOBS + MORE)
     (folder / "loop.py").write_text(EXAMPLE)
-    commands, _ = _page()
-    seen: dict[tuple[str, int], set[str]] = defaultdict(set)
-
-    def look(command: str, *words: str, code: int = 0) -> Any:
-        result = tenure(*command.split(), *words, "--json")
-        assert result.exit_code == code, result.stderr
-        return told(command, result.stdout)
-
-    def told(command: str, printed: str) -> Any:
-        document = msgspec.json.decode(printed)
-        which = _best(document, commands[command])
-        seen[command, which] |= _compare(document, commands[command][which])
-        return document
-
-    app = "jobs:app"
-    ids = [look("submit", app, "resize", f'{{"image": "{image}"}}')["id"] for image in ("a", "broken", "broken")]
-    ids.append(look("submit", app, "flaky")["id"])
+    look = _Looks(tenure)
+    ids = [look("submit", APP, "resize", f'{{"image": "{image}"}}')["id"] for image in ("a", "broken", "broken")]
+    ids.append(look("submit", APP, "flaky")["id"])
     worked(*ids)
-    result = tenure("submit", app, "resize", '{"image": "a"}', "--id", ids[0], "--wait", "--json")
-    told("submit", result.stdout)
-    look("submit", app, "nap", '{"seconds": 1}', "--delay", "1h", "--id", "delayed")
-    look("submit", app, "nap", '{"seconds": 1}', "--queue", "other", "--yes", "--id", "waiting")
-    running = look("submit", app, "report")["id"]
-    with started("worker", app, "--queue", "long") as worker:
-        while not look("workers", app)["workers"] or not look("show", app, running)["progress"]:
-            pass
-        look("pause", app, "other")
-        for state in ([], ["--state", "completed"]):
-            look("messages", app, *state)
-        for id in (*ids, running, "waiting"):
-            look("show", app, id)
-            look("dead show", app, id)
-        look("queues", app)
-        look("schedules", app)
-        look("resume", app, "other")
-        worker.process.kill()
-        worker.ends()
-    look("workers", app)
-    look("schedules", app, "--forget", "hourly")
-    look("timing", app)
-    look("timing list", app)
-    look("timing explain", app, "resize")
-    look("timing profiles")
-    look("scaling", app)
-    look("simulate", "--durations", "fixed:5", "-n", "20", "--policy", "heartbeat:30")
-    look("dead list", app)
-    look("dead redrive", app, "--all", "--dry-run")
-    look("dead redrive", app, ids[1])
-    look("dead delete", app, "--all", "--dry-run")
-    look("dead delete", app, ids[2])
-    for command in ("show", "dead show"):
-        look(command, app, ids[2])
-    look("cancel", app, "delayed")
-    look("purge", app, "other", "--yes")
-    look("sweep", app)
+    look("submit", APP, "resize", '{"image": "a"}', "--id", ids[0], "--wait")
+    _look_while_a_worker_runs(look, ids)
+    for line in _AFTERWARDS.strip().format(*ids[1:3]).splitlines():
+        words = line.split()
+        is_two = words[0] == "dead" or " ".join(words[:2]) in look.commands
+        look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
-    look("completion", "bash")
-    look("demo", "--for", "1s", "--rate", "10")
     for more in ([], ["--processes", "1"]):
-        with started("worker", app, "--queue", "other", "--until-empty", "--json", *more) as worker:
-            told("worker", worker.output())
-
-    for command, tables in commands.items():
+        with started("worker", APP, "--queue", "other", "--until-empty", "--json", *more) as worker:
+            look.told("worker", worker.output())
+    for command, tables in look.commands.items():
         for number, table in enumerate(tables):
-            assert _missing(table, seen[command, number]) == UNSEEN.get(command, set()), command
+            assert _missing(table, look.seen[command, number]) == UNSEEN.get(command, set()), command
 
 
 def _missing(table: Fields, seen: set[str]) -> set[str]:

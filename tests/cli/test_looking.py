@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tenure.broker import Browsed, Depth
-from tenure.cli.messages import table as message_table
+from tenure.cli.message_table import table as message_table
 from tenure.cli.queues import Glance, table
 from tenure.cli.seen import read
 from tenure.message import Counters, MessageState

@@ -1,6 +1,5 @@
 """The tables of messages: progress and durations, and ids that can be copied in terminals of every width."""
 
-
 import sqlite3
 from contextlib import closing
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from tenure import Tenure
 from tenure.broker import Browsed
 from tenure.cli.dead.list import _block, _table
-from tenure.cli.messages import table
+from tenure.cli.message_table import table
 from tenure.cli.seen import Seen, read
 from tenure.cli.show.fetching import fetch
 from tenure.cli.show.telling import tell

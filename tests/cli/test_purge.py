@@ -78,9 +78,7 @@ def test_a_single_message_is_not_touched_unasked_either(tenure: Run, queue: str,
     assert "1 message would be purged" in result.stderr
 
 
-def test_on_a_terminal_it_asks_about_a_single_message(
-    tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_terminal_it_asks_about_a_single_message(tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking_module, "is_watched", lambda: True)
     refused = tenure("purge", URL, "other", stdin="n\n")
     assert "Purge other? [y/N]" in refused.stderr

@@ -12,6 +12,7 @@ from tenure.cli.schedules import Row, _narrow
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.notice import Tick
+from tenure.runtime.scheduling import Scheduler
 
 from .conftest import URL, Run, answer, events, there
 
@@ -92,9 +93,10 @@ def test_a_schedule_that_a_worker_has_only_seen_has_never_ticked(tenure: Run) ->
     app = load("jobs:app")
 
     async def seen() -> None:
-        async with app, app.worker(name="w"):
-            while not await app.state.board.ticks():
-                await asyncio.sleep(0.01)
+        async with app:
+            board = app.state.board
+            schedules = list(app.schedules.values())
+            await Scheduler(schedules, app.broker, board, app.clock, lambda _: None, wall=app.state.wall).look()
 
     asyncio.run(seen())
     for target in ("jobs:app", URL):

@@ -1,7 +1,7 @@
 """A message on two lines, for terminals in which a table would cut its id.
 
-The id comes first and is never cut or wrapped: it is what people copy. What does not fit beside it is left out, the least
-important first; the line below ends in "…" where it is too long.
+The id comes first and is never cut or wrapped: it is what people copy. What does not fit beside it is left out, the
+least important first; the line below ends in "…" where it is too long.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """From what people type to a message: a whole id, or a beginning of it that only one id has.
 
-Every command that takes an id asks here. A whole id always wins, also if it is the beginning of others. A beginning has at
-least `SHORTEST` characters; ids begin with the time, so messages of one hour share the first few.
+Every command that takes an id asks here. A whole id always wins, also if it is the beginning of others. A beginning
+has at least `SHORTEST` characters; ids begin with the time, so messages of one hour share the first few.
 """
 
 from collections.abc import Sequence

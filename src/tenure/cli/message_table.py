@@ -1,7 +1,7 @@
 """How `tenure messages` draws: by the width of the terminal a table of one line a message, of two, or blocks.
 
-An id is never cut or wrapped, because people copy it. The rest gives way before it does: figures share a column, names and
-reasons end in "…", and in a narrow terminal a message is a block of two lines (`blocks.py`).
+An id is never cut or wrapped, because people copy it. The rest gives way before it does: figures share a column, names
+and reasons end in "…", and in a narrow terminal a message is a block of two lines (`blocks.py`).
 """
 
 from collections.abc import Sequence
@@ -61,11 +61,12 @@ def _medium(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     names = ("id", "queue", "task", "state", "f/c/l", *took, last, "age")
     rest = "progress, owner, reason" if any(map(_far, seen)) else "owner, reason"
     rows = plain_table(*names, rest, right=(*took, last, "age"))
-    cells = [(one.browsed.id, one.browsed.queue, one.task or "–", _state(one), _counts(one),
-              *([exact(one.seconds)] if took else []), _left(one, wall), spoken(one.age_seconds(wall)))
-             for one in seen]  # fmt: skip
-    for one, row in zip(seen, cells, strict=True):
-        rows.add_row(*row, " ".join(filter(None, (_far(one), one.browsed.owner, _reason(one)))))
+    for one in seen:
+        rows.add_row(
+            one.browsed.id, one.browsed.queue, one.task or "–", _state(one), _counts(one),
+            *([exact(one.seconds)] if took else []), _left(one, wall), spoken(one.age_seconds(wall)),
+            " ".join(filter(None, (_far(one), one.browsed.owner, _reason(one)))),
+        )  # fmt: skip
     give_way(rows, width, (rest, 40), ("queue", _SHORT_NAME), ("task", _SHORT_NAME), (rest, 10))
     return _explained(rows)
 

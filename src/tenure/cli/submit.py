@@ -72,9 +72,7 @@ def _headers(_ctx: click.Context, _parameter: click.Parameter, values: Sequence[
 
 
 @click.command(short_help="Send one message for a task.", cls=_Wait)
-@click.argument(
-    "words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]", shell_complete=complete_words(tasks=True, most=1)
-)
+@click.argument("words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]", shell_complete=complete_words(tasks=True, most=1))
 @click.option("--priority", type=int, help="0 to 9; the highest is lent first. Default: 5.")
 @click.option("--delay", type=DURATION, help="Not before so long from now, as in 30s, 5m, 2h.")
 @click.option("--at", type=MOMENT, help="Not before this moment: ISO 8601 with its offset, 2030-01-31T09:00+01:00.")

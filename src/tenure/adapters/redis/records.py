@@ -41,7 +41,7 @@ class RedisRecords:
         )  # fmt: skip
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
-        """Ids that begin with these characters. The server reads all ids, piece by piece, and sends those that match."""
+        """Ids that begin with these characters. The server reads all, piece by piece, and sends those that match."""
         return sorted([id async for id in ids_like(self._store, beginning)])[:limit]
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:

@@ -34,7 +34,7 @@ class Records:
         assert await find("order-3", 10) == []
         some = await find("order-17", 2)
         assert some is not None
-        assert len(some) == 2  # noqa: PLR2004 - as many as were asked for
+        assert len(some) == 2
         assert {*some} < {*found}
         # What means something else in a pattern is a letter here.
         for beginning in ("order*", "order_", "orde[r]", "o?der", "%"):

@@ -12,6 +12,7 @@ from tenure.cli.message_table import table as message_table
 from tenure.cli.queues import Glance, table
 from tenure.cli.seen import read
 from tenure.message import Counters, MessageState
+from tenure.notice import Pause
 from tenure.verdict import Reason
 
 from .conftest import URL, Run, answer, worked
@@ -37,6 +38,21 @@ def test_only_the_figure_of_dead_letters_is_red() -> None:
         console.print(rows)
     red = re.findall("\x1b\\[31m([^\x1b]*)", capture.get())
     assert [text.strip() for text in red] == ["3"]
+
+
+def test_in_a_narrow_terminal_names_give_way_and_no_figure_of_a_queue_does() -> None:
+    depth = Depth(
+        queue="mail-outgoing-transactional-europe", ready=12_345_678, delayed=1_234, leased=567, dead=89,
+        oldest_age_seconds=100_000.0,
+    )  # fmt: skip
+    seen = Glance((depth,), (Pause(depth.queue, -7_300.0, "somebody-with-a-long-name@a-long-host"),), 0.0)
+    for width in (60, 80, 140):
+        text = _drawn(table(seen, width), width)
+        for figure in ("12,345,678", "1,234", "567", "89", "27 h 46 min", "mail-"):
+            assert figure in text, (width, text)
+        assert all(len(line) <= width for line in text.splitlines())
+        assert len(text.splitlines()) == 3
+    assert "somebody-with-a-long-name@a-long-host" in text
 
 
 def _depth(queue: str, dead: int) -> Depth:

@@ -52,7 +52,7 @@ def test_in_a_narrow_terminal_names_give_way_and_no_figure_of_a_queue_does() -> 
             assert figure in text, (width, text)
         assert all(len(line) <= width for line in text.splitlines())
         assert len(text.splitlines()) == 3
-    assert "somebody-with-a-long-name@a-long-host" in text
+    assert "somebody-with-a-long-name@a-long-host" in _drawn(table(seen, 140), 140)
 
 
 def _depth(queue: str, dead: int) -> Depth:

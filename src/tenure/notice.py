@@ -48,3 +48,5 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
     task: str = ""
     queue: str = ""
     next_at: float | None = None
+    #: True: no tick has come yet. A worker saw the schedule, or a changed line of it, for the first time at `at`.
+    first_seen: bool = False

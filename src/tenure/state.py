@@ -62,6 +62,14 @@ class Records(Protocol):
         """Everything known about a message. None: never seen, or forgotten by now."""
         ...
 
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Ids that begin with these characters, sorted, at most `limit` of them.
+
+        For people who type the beginning of an id. None: the store cannot look ids up so. An id may be of a message
+        that was forgotten since; `get` tells.
+        """
+        ...
+
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Write how far handlers are. False: the holder was stale."""
         ...

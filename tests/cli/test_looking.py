@@ -1,5 +1,6 @@
 """`queues` and `messages`: looking changes nothing, and what cannot be known is not called 0."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 from rich.console import Console
 
 from tenure.broker import Browsed, Depth
-from tenure.cli.messages import table as message_table
+from tenure.cli.message_table import table as message_table
 from tenure.cli.queues import Glance, table
 from tenure.cli.seen import read
 from tenure.message import Counters, MessageState
+from tenure.notice import Pause
 from tenure.verdict import Reason
 
 from .conftest import URL, Run, answer, worked
@@ -27,6 +29,34 @@ def test_unknown_is_a_dash_and_none_is_zero() -> None:
     depth = Depth(queue="q", ready=0, delayed=None, leased=12_345, dead=1, oldest_age_seconds=None, estimated=True)
     row = _drawn(table(Glance((depth,), (), 0.0))).splitlines()[-1]
     assert row.split() == ["q", "~0", "–", "~12,345", "~1", "–"]
+
+
+def test_only_the_figure_of_dead_letters_is_red() -> None:
+    console = Console(width=80, force_terminal=True, color_system="standard", highlight=False)
+    rows = table(Glance((_depth("q", dead=3), _depth("r", dead=0)), (), 0.0))
+    with console.capture() as capture:
+        console.print(rows)
+    red = re.findall("\x1b\\[31m([^\x1b]*)", capture.get())
+    assert [text.strip() for text in red] == ["3"]
+
+
+def test_in_a_narrow_terminal_names_give_way_and_no_figure_of_a_queue_does() -> None:
+    depth = Depth(
+        queue="mail-outgoing-transactional-europe", ready=12_345_678, delayed=1_234, leased=567, dead=89,
+        oldest_age_seconds=100_000.0,
+    )  # fmt: skip
+    seen = Glance((depth,), (Pause(depth.queue, -7_300.0, "somebody-with-a-long-name@a-long-host"),), 0.0)
+    for width in (60, 80, 140):
+        text = _drawn(table(seen, width), width)
+        for figure in ("12,345,678", "1,234", "567", "89", "27 h 46 min", "mail-"):
+            assert figure in text, (width, text)
+        assert all(len(line) <= width for line in text.splitlines())
+        assert len(text.splitlines()) == 3
+    assert "somebody-with-a-long-name@a-long-host" in _drawn(table(seen, 140), 140)
+
+
+def _depth(queue: str, dead: int) -> Depth:
+    return Depth(queue=queue, ready=12, delayed=0, leased=0, dead=dead, oldest_age_seconds=5.0)
 
 
 def test_queues_counts_by_state(tenure: Run) -> None:
@@ -58,7 +88,7 @@ def test_messages_are_filtered_by_queue_and_state_and_cut_at_the_limit(tenure: R
 
 
 def test_a_queue_that_nobody_knows_is_no_empty_queue(tenure: Run) -> None:
-    for words in ([], ["--state", "completed"], ["--json"]):
+    for words in ([], ["--state", "completed"]):
         result = tenure("messages", "jobs:app", "--queue", "slwo", *words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == (
@@ -89,7 +119,7 @@ def test_long_names_give_way_at_120_columns_and_the_id_does_not() -> None:
     for width in (110, 120, 140):
         header, _, row, *_ = _drawn(message_table([read(browsed)], 0.0, width), width).splitlines()
         assert row.startswith("0" * 32)
-        assert "a-queue-with-… " in row
+        assert ("a-queue-with-a-long-name " if width == 140 else "a-queue-with-… ") in row
         assert row.endswith("x…")
         assert "30 s" in row
         assert header.rstrip().endswith("owner, reason")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import tenure.cli.asking as asking_module
 import tenure.operating as operating_module
 from tenure import Tenure
 from tenure.event import EventKind
@@ -51,7 +52,8 @@ def test_what_waits_is_removed_and_recorded(tenure: Run, queue: str) -> None:
 
 
 def test_states_are_chosen(tenure: Run, queue: str) -> None:
-    assert tenure("purge", URL, queue, "--state", "dead").stdout.endswith("1 dead; 1 running stay\nPurged: 1\n")
+    result = tenure("purge", URL, queue, "--state", "dead", "--yes")
+    assert result.stdout.endswith("1 dead; 1 running stay\nPurged: 1\n")
     assert _depths(tenure)["q"] == (5, 2, 1, 0)
     document = answer(tenure("purge", URL, queue, "-s", "delayed", "-s", "dead", "--yes", "--json"))
     assert document == {"queue": "q", "purged": 2, "would": {"delayed": 2, "dead": 0}, "dry_run": False}
@@ -65,6 +67,23 @@ def test_many_are_not_touched_unasked(tenure: Run, queue: str) -> None:
     assert tenure("purge", URL, queue, "--dry-run").stdout.startswith("Would remove 7 messages from q")
     assert answer(tenure("purge", URL, queue, "--dry-run", "--json"))["would"] == {"ready": 5, "delayed": 2}
     assert (_depths(tenure), events()) == (before, [])
+
+
+@pytest.mark.parametrize("words", [["other"], ["q", "--state", "dead"], ["other", "--json"]])
+def test_a_single_message_is_not_touched_unasked_either(tenure: Run, queue: str, words: list[str]) -> None:
+    before = _depths(tenure)
+    result = tenure("purge", URL, *words)
+    assert (result.exit_code, _depths(tenure), events()) == (2, before, [])
+    assert "not_confirmed" in result.stderr
+    assert "1 message would be purged" in result.stderr
+
+
+def test_on_a_terminal_it_asks_about_a_single_message(tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking_module, "is_watched", lambda: True)
+    refused = tenure("purge", URL, "other", stdin="n\n")
+    assert "Purge other? [y/N]" in refused.stderr
+    assert (refused.exit_code, _depths(tenure)["other"]) == (2, (1, 0, 0, 0))
+    assert tenure("purge", URL, "other", stdin="y\n").stdout.endswith("Purged: 1\n")
 
 
 def test_a_mistyped_queue_is_guessed(tenure: Run, queue: str) -> None:

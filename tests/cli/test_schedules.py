@@ -1,15 +1,18 @@
 """Schedules: from the code, from the store, and what is only in one of them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from tenure import Tenure
+from tenure.cli.loading import load
 from tenure.cli.schedules import Row, _narrow
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.notice import Tick
+from tenure.runtime.scheduling import Scheduler
 
 from .conftest import URL, Run, answer, events, there
 
@@ -84,6 +87,25 @@ def test_a_tick_shows_what_became_of_its_message(tenure: Run) -> None:
 def test_a_tick_without_a_message_says_that_none_was_sent(tenure: Run) -> None:
     _tick("often", ago=1)
     assert "none sent" in tenure("schedules", "jobs:app").stdout
+
+
+def test_a_schedule_that_a_worker_has_only_seen_has_never_ticked(tenure: Run) -> None:
+    app = load("jobs:app")
+
+    async def seen() -> None:
+        async with app:
+            board = app.state.board
+            schedules = list(app.schedules.values())
+            await Scheduler(schedules, app.broker, board, app.clock, lambda _: None, wall=app.state.wall).look()
+
+    asyncio.run(seen())
+    for target in ("jobs:app", URL):
+        lines = tenure("schedules", target).stdout.splitlines()
+        line = next(line for line in lines if line.startswith("often"))
+        assert ("never" in line, "none sent" in line) == (True, False), line
+        row = _rows(tenure, target)["often"]
+        assert (row["last_at"], row["message_id"]) == (None, None)
+        assert isinstance(row["next_at"], float)
 
 
 def test_a_schedule_whose_moment_has_passed_is_overdue(tenure: Run) -> None:

@@ -70,7 +70,7 @@ def test_an_app_with_a_namespace_sees_its_own_workers(tenure: Run, folder: Path)
 def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
     holds = tuple(Held(str(number), "q", task) for number, task in enumerate(["a", "a", "b", "c", "d", None]))
     row = Row("worker-on-a-long-host-name:12345/0123abcd", "w", "a-long-host-name", 12345, 0.0, ("q", "r"), 10, holds)
-    for width, drawn in ((80, _narrow([row], 90.0, 80)), (150, _wide([row], 90.0))):
+    for width, drawn in ((80, _narrow([row], 90.0, 80)), (150, _wide([row], 90.0, 150))):
         console = Console(width=width)
         with console.capture() as capture:
             console.print(drawn)

@@ -22,9 +22,13 @@ module `jobs`, looked for from the current folder) or a place (`sqlite:///jobs.d
 With an app that has a namespace, commands see that namespace only; with a place, everything.
 
 - **Looking changes nothing.** A message that is looked at is not delivered by that.
-- **Acting says what it will touch**, asks before it touches more than one message (`--yes` does not ask, and without a
-  terminal it is needed), and is recorded in the journal with who did it.
-- `--json` prints one JSON document on standard output and nothing else. There `null` is "cannot be known", 0 is "none".
+- **Acting says what it will touch**, asks before it touches more than one message, and before every purge (`--yes` does
+  not ask, and without a terminal it is needed), and is recorded in the journal with who did it.
+- **An id may be shortened** to its beginning, of six characters or more, where no other id begins so. Ids begin with
+  the time of sending, so messages of the same hour need a few more. On SQS the whole id is needed.
+- `--json` prints one JSON document on standard output and nothing else, and errors as JSON on standard error; the
+  [fields](json.md) are stable. There `null` is "cannot be known", 0 is "none".
+- Colours are for terminals. `NO_COLOR` switches them off.
 - Durations are written `30`, `30s`, `5m`, `2h`; moments as ISO 8601 with their offset, `2030-01-31T09:00+01:00`.
 
 | exit code | means |

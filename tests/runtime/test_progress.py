@@ -99,6 +99,8 @@ class Records:
 
     async def get(self, id: str) -> None: ...
 
+    async def find_ids(self, beginning: str, limit: int) -> None: ...
+
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         self.ids.update(lease.id for lease, _ in batch)
         return [True] * len(batch)

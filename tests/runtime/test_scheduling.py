@@ -148,7 +148,7 @@ async def test_a_schedule_that_is_seen_for_the_first_time_is_noted_and_sends_not
     assert crew.events == []
     assert await crew.noted() == Tick(
         schedule="report", at=at("2026-06-01T12:00:30Z"), message_id="", spec="0 12 * * * UTC", task=TASK,
-        queue=QUEUE, next_at=at("2026-06-02T12:00:00Z"),
+        queue=QUEUE, next_at=at("2026-06-02T12:00:00Z"), first_seen=True,
     )  # fmt: skip
 
 

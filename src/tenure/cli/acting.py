@@ -72,6 +72,8 @@ class Meter:
         self.done = 0
         self.total = total
         self._verb = verb
+        #: Under `--json`: what is to be said goes with the error.
+        self._quiet = quiet
         worth = slow or total is None or total >= _WORTH_A_BAR
         self._shown = worth and not quiet and sys.stderr.isatty()
 
@@ -82,10 +84,15 @@ class Meter:
             with self._bar() as advance:
                 yield advance
         except (Interrupted, KeyboardInterrupt):
-            say_line(f"Interrupted: {self._so_far}.", err=True)
-            raise KeyboardInterrupt from None
-        except TenureError:
-            say_line(f"Stopped: {self._so_far}; the same command goes on with the rest.", err=True)
+            if not self._quiet:
+                say_line(f"Interrupted: {self._so_far}.", err=True)
+            raise KeyboardInterrupt(f"interrupted: {self._so_far}") from None
+        except TenureError as error:
+            stopped = f"stopped: {self._so_far}; the same command goes on with the rest"
+            if self._quiet:
+                error.add_note(stopped)
+            else:
+                say_line(f"{stopped.capitalize()}.", err=True)
             raise
 
     @property

@@ -1,4 +1,4 @@
-"""Asking: an act on more than one message waits for a yes.
+"""Asking: an act on more than one message, and every purge, waits for a yes.
 
 Where nobody can be asked (no terminal) and `--yes` is not given, nothing is changed and the command says so.
 """
@@ -34,6 +34,14 @@ def ask(question: str, *, would: str, warning: str = "") -> None:
         say_line(warning, err=True)
     if not click.confirm(one_line(question), err=True):
         raise NotConfirmed("not confirmed; nothing was changed")
+
+
+def announce(text: str, *, as_json: bool) -> None:
+    """Say what an act will touch. With `as_json` only if somebody is asked, on standard error."""
+    if not as_json:
+        say_line(text)
+    elif is_watched():
+        say_line(text, err=True)
 
 
 def is_watched() -> bool:

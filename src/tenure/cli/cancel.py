@@ -7,11 +7,11 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
-from tenure.cli.asking import ask, yes_option
+from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.failing import NotCancelled
+from tenure.cli.ids import find_records
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
-from tenure.errors import MessageNotFound
 from tenure.message import MessageState
 from tenure.operating import Cancelled
 from tenure.record import Record
@@ -34,13 +34,13 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     if not ids:
         raise click.UsageError("name the messages by their ids; without TENURE_URL, after TARGET")
     app = find(target)
-    records = run(app, lambda app: _records(app, ids))
+    records = run(app, lambda app: find_records(app, ids, consequence="nothing was changed"))
     open_ = [record for record in records if not record.is_finished]
     if len(open_) > 1 and not yes:
         states = Counter(_state(record.state) for record in open_)
         kinds = ", ".join(f"{number} {state}" for state, number in states.most_common())
         many = plural(len(open_), "message")
-        say_line(f"Will cancel {many}: {kinds}", err=as_json)
+        announce(f"Will cancel {many}: {kinds}", as_json=as_json)
         ask(f"Cancel {len(open_)}?", would=f"{many} would be cancelled")
     answers = run_cancel(app, [record.id for record in records], quiet=as_json)
     if as_json:
@@ -71,20 +71,6 @@ def run_cancel(app: Tenure, ids: Sequence[str], *, quiet: bool) -> dict[str, Mes
     with Meter("cancelled", len(ids), quiet=quiet).running() as told:
         run(app, work)
     return answers
-
-
-async def _records(app: Tenure, ids: Sequence[str]) -> list[Record]:
-    """As they are before; raises `MessageNotFound` before anything is touched."""
-    records = {}
-    for id in ids:
-        record = await app.record(id)
-        if record is None:
-            raise MessageNotFound(
-                f"no message {id} is known here: it was never sent to this place, or its record has expired; "
-                "nothing was changed"
-            )
-        records[record.id] = record
-    return list(records.values())
 
 
 def _state(state: MessageState) -> str:

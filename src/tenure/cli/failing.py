@@ -1,5 +1,7 @@
 """How a command ends: an exit code, and for what went wrong one line with a stable code. Never a traceback.
 
+Under `--json` that line is a JSON object (docs/reference/json.md), also where the words do not fit the command.
+
 0    done
 1    the broker is in trouble, or what was waited for or asked for did not come about, or something was found
 2    bad input or configuration
@@ -14,8 +16,11 @@ import sys
 from collections.abc import Callable
 
 import click
+import msgspec
 
-from tenure.cli.plain import one_line
+from tenure.cli.colour import wants_colour
+from tenure.cli.plain import one_line, plain_json
+from tenure.cli.remedy import codes_of, remedy_for
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
 
 DONE = 0
@@ -67,59 +72,100 @@ class NotCancelled(TenureError):
     code = "not_cancelled"
 
 
+class AmbiguousId(ConfigurationError):
+    """The beginning of an id that several messages share."""
+
+    code = "ambiguous_id"
+
+
 class NotDead(ConfigurationError):
     """A message that was named as a dead letter is none."""
 
     code = "not_dead"
 
 
-def ending(run: Callable[[], object]) -> int:
-    """Run a command; the code to exit with. Says on standard error what went wrong."""
+class _Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong, as `--json` prints it."""
+
+    code: str
+    message: str
+    remedy: str
+    exit_code: int
+    #: Of a task that failed: the worker's traceback.
+    traceback: str | None = None
+
+
+def ending(run: Callable[[], object], *, as_json: bool = False) -> int:
+    """Run a command; the code to exit with. Says on standard error what went wrong, with `as_json` as JSON."""
     _hold_back_logging()
     _never_fail_on_a_character()
     try:
         answer = run()
         sys.stdout.flush()
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if as_json:
+            message = str(error) or "interrupted"
+            _say_json(_failure("interrupted", message, INTERRUPTED))
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
     except Exception as error:  # the last door: what passes it is a traceback on a user's screen
         if os.environ.get("TENURE_DEBUG"):
             raise
-        return _told(error)
+        failure = _of(error)
+        if as_json:
+            _say_json(failure)
+        else:
+            _say_line(failure, error)
+        return failure.exit_code
     return answer if isinstance(answer, int) else DONE
 
 
-def _told(error: Exception) -> int:
+def _of(error: Exception) -> _Failure:
     match error:
-        case click.UsageError():
-            if error.ctx is not None:
-                click.echo(error.ctx.get_usage(), err=True)  # noqa: TID251 - our own words
-            return _line("usage", error.format_message(), BAD_INPUT)
         case click.ClickException():
-            return _line("usage", error.format_message(), BAD_INPUT)
+            return _failure("usage", error.format_message(), BAD_INPUT)
         case TenureError():
             bad_input = isinstance(error, ConfigurationError | BadMessage | MessageNotFound)
-            return _line(error.code, _sentence(error), BAD_INPUT if bad_input else TROUBLE)
+            trace = error.remote_traceback if isinstance(error, TaskFailed) else None
+            exit_code = BAD_INPUT if bad_input else TROUBLE
+            return _failure(error.code, _sentence(error), exit_code, *codes_of(error), traceback=trace or None)
         case PermissionError():
             what = f"this user may not use {error.filename or 'a file'} ({error.strerror})"
             advice = "Check the permissions of the file and its folders, or do this as another user"
-            return _line("permission_denied", f"{what}; the command was ended there. {advice}", TROUBLE)
+            return _failure("permission_denied", f"{what}; the command was ended there. {advice}", TROUBLE)
         case UnicodeEncodeError():
             # Words of the command line that are no UTF-8 come in as lone surrogates, and fail where they are stored.
-            return _line("usage", f"{error.object!r} is no text in UTF-8; nothing was changed", BAD_INPUT)
+            return _failure("usage", f"{error.object!r} is no text in UTF-8; nothing was changed", BAD_INPUT)
     kind = type(error).__name__
     text = f"{kind}: {error}; this is a mistake in Tenure: please report it, with what TENURE_DEBUG=1 shows"
-    return _line("internal", text, OUR_MISTAKE)
+    return _failure("internal", text, OUR_MISTAKE)
 
 
-def _line(code: str, sentence: str, exit_code: int) -> int:
+def _failure(code: str, sentence: str, exit_code: int, *codes: str, traceback: str | None = None) -> _Failure:
+    message = " ".join(sentence.split())
+    remedy = remedy_for(code, *codes)
+    return _Failure(code=code, message=message, remedy=remedy, exit_code=exit_code, traceback=traceback)
+
+
+def _say_json(failure: _Failure) -> None:
+    # File names that are no UTF-8 are lone surrogates in Python.
+    said = {name: _text(value) for name, value in msgspec.structs.asdict(failure).items()}
+    click.echo(plain_json(msgspec.json.encode({"error": said})), err=True)  # noqa: TID251 - made plain
+
+
+def _text(value: object) -> object:
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _say_line(failure: _Failure, error: Exception) -> None:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(error.ctx.get_usage(), err=True)  # noqa: TID251 - our own words
     # One line, whatever the sentence carries: logs are read line by line.
-    click.echo(  # noqa: TID251 - styled, and made plain
-        f"{click.style(f'error[{code}]', fg='red', bold=True)}: {one_line(' '.join(sentence.split()))}", err=True
-    )
-    return exit_code
+    code = f"error[{failure.code}]"
+    head = click.style(code, fg="red", bold=True) if wants_colour(sys.stderr) else code
+    # The colour is decided here: click would give it to every terminal, whatever NO_COLOR says.
+    click.echo(f"{head}: {one_line(failure.message)}", err=True, color=True)  # noqa: TID251 - made plain
 
 
 def _sentence(error: TenureError) -> str:

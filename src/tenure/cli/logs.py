@@ -13,8 +13,10 @@ import textwrap
 from datetime import UTC, datetime
 from typing import Any
 
+import click
 import msgspec
 
+from tenure.cli.colour import wants_colour
 from tenure.cli.plain import one_line, plain_lines
 
 _ABOUT = ("task", "message_id", "attempt")
@@ -24,6 +26,14 @@ _OUTCOME = ("code", "next", "seconds", "waited_seconds")
 _RELATED = ("correlation_id",)
 #: Of what handlers say. Tenure's own lines name their message in words.
 _HANDLERS, _OWN = "tenure.task", "tenure."
+#: Of the sixteen colours that every terminal has. INFO, which most lines are, has none.
+_COLOURS: dict[int, dict[str, Any]] = {
+    logging.DEBUG: {"dim": True},
+    logging.WARNING: {"fg": "yellow"},
+    logging.ERROR: {"fg": "red"},
+    logging.CRITICAL: {"fg": "red", "bold": True},
+}
+_TIME_WIDTH = len("2030-01-31 09:00:00.000 ")
 #: SDKs that tell of every single request at INFO.
 _TALKATIVE = ("azure", "botocore", "aiobotocore")
 
@@ -31,7 +41,8 @@ _TALKATIVE = ("azure", "botocore", "aiobotocore")
 def install(style: str, *, verbose: bool, process: int | None = None) -> None:
     """Log everything at INFO and above; with `verbose`, Tenure's own DEBUG too. `process`: which of several we are."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json(process) if style == "json" else _Text(process))
+    coloured = wants_colour(sys.stderr)
+    handler.setFormatter(_Json(process) if style == "json" else _Text(process, coloured=coloured))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("tenure").setLevel(logging.DEBUG if verbose else logging.INFO)
     for name in _TALKATIVE:
@@ -41,7 +52,8 @@ def install(style: str, *, verbose: bool, process: int | None = None) -> None:
 class _Text(logging.Formatter):
     """Time, level, logger, message."""
 
-    def __init__(self, process: int | None = None) -> None:
+    def __init__(self, process: int | None = None, *, coloured: bool = False) -> None:
+        self._coloured = coloured
         which = "" if process is None else f"[{process}] "
         line = f"%(asctime)s.%(msecs)03d %(levelname)-7s %(name)s  {which}%(message)s%(about)s"
         super().__init__(line, "%Y-%m-%d %H:%M:%S")
@@ -59,7 +71,16 @@ class _Text(logging.Formatter):
         is_own = record.name.startswith(_OWN) and record.name != _HANDLERS
         about = {} if is_own else _fields(record, _ABOUT)
         record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
-        return one_line(super().formatMessage(record))
+        line = one_line(super().formatMessage(record))
+        return _coloured(line, record) if self._coloured else line
+
+
+def _coloured(line: str, record: logging.LogRecord) -> str:
+    """The level in its colour. Only the level: what else stands in the line is made plain before."""
+    level = one_line(record.levelname)
+    before, after = line[:_TIME_WIDTH], line[_TIME_WIDTH + len(level) :]
+    colours = _COLOURS.get(record.levelno)
+    return line if colours is None else f"{before}{click.style(level, **colours)}{after}"
 
 
 class _Json(logging.Formatter):

@@ -99,6 +99,32 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:
+    """Where a table is too wide, shorten the columns that `steps` name, in this order, each down to the stated width.
+
+    The others, such as ids and figures, are never cut: a column that is not named keeps the width of its widest cell.
+    """
+    wanted = {}
+    for column in table.columns:
+        lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
+        wanted[str(column.header)] = max(map(cell_width, lines), default=0)
+    over = sum(wanted.values()) + _GAP * (len(wanted) - 1) - width
+    for name, least in steps:
+        cut = max(0, min(over, wanted[name] - least))
+        wanted[name] -= cut
+        over -= cut
+    for column in table.columns:
+        column.min_width = column.max_width = wanted[str(column.header)]
+        column.overflow = "ellipsis"
+
+
+def cell_width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def keep_figures(table: "Table", width: int, names: int = 1) -> None:
     """Where a terminal is narrow, the first `names` columns give way and no figure is cut."""
     left = width

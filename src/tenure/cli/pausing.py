@@ -7,7 +7,8 @@ import click
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import operator
-from tenure.cli.asking import ask, yes_option
+from tenure.cli.asking import announce, ask, yes_option
+from tenure.cli.completing import complete_words
 from tenure.cli.failing import UnknownQueue
 from tenure.cli.naming import check_known, full_name, paused, since
 from tenure.cli.output import plural, say_json, say_line
@@ -16,7 +17,7 @@ from tenure.notice import Pause
 
 
 @click.command(short_help="Let workers lease nothing from a queue.")
-@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE...")
+@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE...", shell_complete=complete_words(tasks=False))
 @click.option("--yes", "-y", is_flag=True, help="Also a queue that nobody knows yet.")
 @json_option
 def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
@@ -39,7 +40,7 @@ def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
 
 
 @click.command(short_help="Let workers lease from a paused queue again.")
-@click.argument("words", nargs=-1, metavar="[TARGET] [QUEUE]...")
+@click.argument("words", nargs=-1, metavar="[TARGET] [QUEUE]...", shell_complete=complete_words(tasks=False))
 @click.option("--all", "everything", is_flag=True, help="Every queue that is paused.")
 @yes_option
 @json_option
@@ -55,7 +56,7 @@ def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool
     before = {pause.queue: pause for pause in run(app, paused)}
     names = sorted(before) if everything else [full_name(app, queue) for queue in dict.fromkeys(queues)]
     if everything and len(names) > 1 and not yes:
-        say_line(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", err=as_json)
+        announce(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", as_json=as_json)
         ask(f"Resume {len(names)}?", would=f"{plural(len(names), 'queue')} would be resumed")
     missing = [name for name in names if name not in before]
     if missing:

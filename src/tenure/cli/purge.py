@@ -8,7 +8,8 @@ import click
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
-from tenure.cli.asking import ask, dry_run_option, yes_option
+from tenure.cli.asking import announce, ask, dry_run_option, yes_option
+from tenure.cli.completing import complete_words
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import count, plural, say_json, say_line
 from tenure.cli.seen import check_shown
@@ -20,7 +21,7 @@ _DEFAULT = (MessageState.READY.value, MessageState.DELAYED.value)
 
 
 @click.command(short_help="Remove everything that waits in a queue.")
-@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE")
+@click.argument("words", nargs=-1, metavar="[TARGET] QUEUE", shell_complete=complete_words(tasks=False, most=1))
 @click.option(
     "--state", "-s", "states", multiple=True, type=click.Choice([state.value for state in PURGEABLE]), default=_DEFAULT,
     help="Those in this state; repeat it for more. Default: ready and delayed.",
@@ -32,7 +33,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     """Remove everything that waits in a queue; a record of each message stays.
 
     What runs is not touched: `tenure cancel` takes it back. What is sent meanwhile may be removed too, or stay:
-    pause the queue, or stop the senders, for a clean cut. Asks before it touches more than one.
+    pause the queue, or stop the senders, for a clean cut. Always asks first; without a terminal it needs --yes.
     """
     target, rest = split(words)
     if len(rest) != 1:
@@ -47,13 +48,13 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     many = "messages" if total is None else plural(total, "message")
     if not as_json or not (yes or dry_run):
         kept = f"; {count(depth.leased)} running stay" if depth.leased else ""
-        say_line(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", err=as_json)
+        announce(f"{'Would' if dry_run else 'Will'} remove {many} from {queue}: {kinds}{kept}", as_json=as_json)
     if dry_run or total == 0:
         if as_json:
             say_json({"queue": queue, "purged": 0, "would": counts, "dry_run": dry_run})
         return
-    if total != 1 and not yes:
-        warning = "Their bodies are gone for good; a record of each stays."
+    if not yes:
+        warning = "Bodies are gone for good; a record of each message stays."
         ask(f"Purge {queue}?", would=f"{many} would be purged", warning=warning)
     meter = Meter("purged", total, quiet=as_json)
     with meter.running() as told:

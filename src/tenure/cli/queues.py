@@ -12,7 +12,7 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.duration import Duration, spoken
 from tenure.cli.naming import paused, since
-from tenure.cli.output import console, count, plain_table, say_json
+from tenure.cli.output import STATE_STYLES, console, count, give_way, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.notice import Pause
 
@@ -66,15 +66,16 @@ async def _watch(app: Tenure, every: float, *, as_json: bool) -> None:
             await asyncio.sleep(every)
     from rich.live import Live
 
-    with Live(table(await _look(app)), console=out, auto_refresh=False) as live:
+    with Live(table(await _look(app), out.width), console=out, auto_refresh=False) as live:
         while True:
             await asyncio.sleep(every)
-            live.update(table(await _look(app)), refresh=True)
+            live.update(table(await _look(app), out.width), refresh=True)
 
 
 def _say(seen: Glance, *, as_json: bool) -> None:
     if not as_json:
-        console().print(table(seen))
+        out = console()
+        out.print(table(seen, out.width))
         return
     by_queue = {pause.queue: {"at": pause.at, "by": pause.by} for pause in seen.pauses}
     say_json(
@@ -82,13 +83,14 @@ def _say(seen: Glance, *, as_json: bool) -> None:
     )
 
 
-def table(seen: Glance) -> "RenderableType":
-    """One row a queue."""
+def table(seen: Glance, width: int = 80) -> "RenderableType":
+    """One row a queue. In a narrow terminal names give way, and no figure is cut."""
+    from rich.text import Text
+
     if not seen.depths:
         return "No queue holds a message."
     by_queue = {pause.queue: pause for pause in seen.pauses}
     rows = plain_table("queue", *_FIGURES, *(["paused"] if by_queue else []), right=_FIGURES)
-    rows.columns[0].overflow = "ellipsis"
     for depth in seen.depths:
         about = depth.estimated
         pause = by_queue.get(depth.queue)
@@ -97,11 +99,13 @@ def table(seen: Glance) -> "RenderableType":
             count(depth.ready, estimated=about),
             count(depth.delayed, estimated=about),
             count(depth.leased, estimated=about),
-            count(depth.dead, estimated=about),
+            Text(count(depth.dead, estimated=about), style=STATE_STYLES["dead"] if depth.dead else ""),
             spoken(depth.oldest_age_seconds),
             *_paused(pause, seen.wall, shown=bool(by_queue)),
-            style="red" if depth.dead else "",
         )
+    give_way(
+        rows, width, *([("paused", 20)] if by_queue else []), ("queue", 12), *([("paused", 6)] if by_queue else [])
+    )
     return rows
 
 

@@ -3,6 +3,7 @@
 The exit code is part of the interface, so it stands in the help and is decided in one place (`failing.py`).
 """
 
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -61,6 +62,7 @@ Exit codes:
   130  interrupted
 
 Errors are one line on standard error: error[code]: sentence. The codes are stable.
+With --json it is a JSON object with code, message and remedy.
 """
 
 
@@ -79,7 +81,13 @@ class _Root(LazyGroup):
         run = super().main
         if not standalone_mode:
             return run(args, prog_name, standalone_mode=False, **extra)
-        sys.exit(ending(lambda: run(args, prog_name, standalone_mode=False, **extra)))
+        as_json = _wants_json(sys.argv[1:] if args is None else args)
+        sys.exit(ending(lambda: run(args, prog_name, standalone_mode=False, **extra), as_json=as_json))
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    """Asked of the words themselves: where they do not fit the command, nothing else has read them."""
+    return "--json" in itertools.takewhile(lambda word: word != "--", words)
 
 
 def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's

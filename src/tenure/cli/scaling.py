@@ -12,6 +12,7 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.broker import Depth
+from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, say_json
@@ -59,7 +60,7 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command(short_help="Show how many workers each queue needs, and why.")
 @target_argument
-@click.option("--queue", "-q", help="Of this queue only.")
+@click.option("--queue", "-q", shell_complete=complete_queue, help="Of this queue only.")
 @click.option(
     "--target-age",
     "target_age_seconds",

@@ -14,7 +14,7 @@ from tenure.cli.acting import operator
 from tenure.cli.duration import spoken
 from tenure.cli.failing import UnknownSchedule
 from tenure.cli.naming import near
-from tenure.cli.output import STATE_STYLES, WIDE, console, plain_table, say_json, say_line
+from tenure.cli.output import STATE_STYLES, WIDE, console, give_way, plain_table, say_json, say_line
 from tenure.cli.plain import one_line
 from tenure.cli.target import find, is_place, json_option, run, target_argument
 from tenure.message import MessageState
@@ -23,10 +23,6 @@ from tenure.notice import Tick
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-
-
-#: What the gaps between the four columns of a narrow table take.
-_GAPS = 2 * 3
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +34,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     #: Whether the app's code has it. None: there is no code to ask.
     in_app: bool | None
-    #: The newest tick. None: no worker has seen the schedule yet.
+    #: The newest tick. None: there was none yet.
     last_at: float | None = None
-    #: The message of that tick. None: it was only seen then, or the tick was skipped.
+    #: The message of that tick. None: the tick was skipped, or there was none.
     message_id: str | None = None
     #: None: it has none, or its record has expired.
     message_state: MessageState | None = None
@@ -72,7 +68,7 @@ def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
                   else "No schedules are known here.")  # fmt: skip
         return
     wall = app.state.wall()
-    out.print(_wide(rows, wall) if out.width >= WIDE else _narrow(rows, wall, out.width))
+    out.print(_wide(rows, wall, out.width) if out.width >= WIDE else _narrow(rows, wall, out.width))
 
 
 async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
@@ -91,7 +87,7 @@ async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
             assert tick is not None  # noqa: S101 - a name is from one or the other
             row = Row(name=name, spec=tick.spec, task=tick.task, queue=tick.queue,
                       in_app=False if has_code else None, next_at=tick.next_at)  # fmt: skip
-        if tick is not None:
+        if tick is not None and not tick.first_seen:
             row = msgspec.structs.replace(
                 row, last_at=tick.at, message_id=tick.message_id or None, message_state=state
             )  # fmt: skip
@@ -127,10 +123,11 @@ def _forget(app: Tenure, name: str, *, as_json: bool) -> None:
 # -- for people ------------------------------------------------------------------------------------
 
 
-def _wide(rows: Sequence[Row], wall: float) -> "Table":
+def _wide(rows: Sequence[Row], wall: float, width: int) -> "Table":
     table = plain_table("schedule", "when", "task", "queue", "last tick", "its message", "next tick")
     for row in rows:
         table.add_row(_name(row), row.spec, row.task, row.queue, _last(row, wall), _message(row), _next(row, wall))
+    give_way(table, width, ("queue", 20), ("task", 20), ("schedule", 30), ("queue", 12), ("task", 12), ("when", 20))
     return table
 
 
@@ -138,15 +135,6 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     from rich.text import Text
 
     table = plain_table("schedule / when", "task / queue", "last tick", "next tick")
-    first, second, last, following = table.columns
-    # When it ticks is what people look for: names give way before it does.
-    last.min_width = max(len(text) for row in rows for text in ("last tick", _last(row, wall), _message(row).plain))
-    following.min_width = max(len(text) for row in rows for text in ("next tick", _next(row, wall)))
-    left = width - last.min_width - following.min_width - _GAPS
-    first.overflow = second.overflow = "ellipsis"
-    wanted = max(len(text) for row in rows for text in ("task / queue", row.task, row.queue))
-    second.max_width = min(wanted, max(len("task / queue"), left // 3))
-    first.max_width = max(len("schedule / when"), left - second.max_width)
     for row in rows:
         table.add_row(
             Text.assemble(_name(row), "\n", (one_line(row.spec), "dim")),
@@ -154,6 +142,8 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
             Text.assemble(_last(row, wall), "\n", _message(row)),
             _next(row, wall),
         )
+    # When it ticks is what people look for: names give way before it does.
+    give_way(table, width, ("task / queue", 12), ("schedule / when", 15))
     return table
 
 

@@ -13,7 +13,7 @@ from tenure.broker import Broker, Browsed
 from tenure.cli.failing import NotBrowsable
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
-from tenure.record import Record
+from tenure.record import Progress, Record
 
 _PAGE = 500
 #: Those that `tenure queues` has a figure for.
@@ -29,6 +29,10 @@ class Seen(msgspec.Struct, frozen=True):
     unreadable: str = ""
     #: Of what is finished: the envelope is gone, and the record knows the rest.
     record: Record | None = None
+    #: Of what runs: how far its handler says it is. None: it does not say, or nobody asked.
+    progress: Progress | None = None
+    #: Of what is completed: how long the run took. None: the journal does not have it any more, or nobody asked.
+    seconds: float | None = None
 
     @property
     def task(self) -> str | None:
@@ -54,6 +58,7 @@ class Seen(msgspec.Struct, frozen=True):
             # Set: its body lies in a cloakroom, this large.
             "ticket": None if self.message is None else self.message.ticket,
             "finished_at": None if self.record is None else self.record.finished_at,
+            "progress": self.progress, "seconds": self.seconds,
         }  # fmt: skip
 
 

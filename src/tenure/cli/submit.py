@@ -14,6 +14,7 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.call import Call, Options
+from tenure.cli.completing import complete_queue, complete_words
 from tenure.cli.duration import DURATION
 from tenure.cli.failing import BadTarget
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
@@ -71,7 +72,7 @@ def _headers(_ctx: click.Context, _parameter: click.Parameter, values: Sequence[
 
 
 @click.command(short_help="Send one message for a task.", cls=_Wait)
-@click.argument("words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]")
+@click.argument("words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]", shell_complete=complete_words(tasks=True, most=1))
 @click.option("--priority", type=int, help="0 to 9; the highest is lent first. Default: 5.")
 @click.option("--delay", type=DURATION, help="Not before so long from now, as in 30s, 5m, 2h.")
 @click.option("--at", type=MOMENT, help="Not before this moment: ISO 8601 with its offset, 2030-01-31T09:00+01:00.")
@@ -86,7 +87,8 @@ def _headers(_ctx: click.Context, _parameter: click.Parameter, values: Sequence[
 @click.option("--id", help="The message's own id: a repeated submit with it makes no second message.")
 @click.option("--header", "headers", multiple=True, callback=_headers, metavar="NAME=VALUE", help="May be repeated.")
 @click.option("--correlation-id", help="What it belongs to; handed on to the messages that its handler sends.")
-@click.option("--queue", help="Where to send it. Default: the task's queue; with a URL, the client's.")
+@click.option("--queue", shell_complete=complete_queue,
+              help="Where to send it. Default: the task's queue; with a URL, the client's.")  # fmt: skip
 @click.option("--create", is_flag=True, help="With a URL: make the place if it is not there.")
 @click.option("--yes", "-y", is_flag=True, help="With an app: also to a queue that nobody knows yet.")
 @click.option("--wait", "wait_for", metavar="[DURATION]", callback=_wait_seconds,
@@ -141,12 +143,19 @@ def _run(
         handle: Handle[Any] = await app._submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
+        sent.append(Waited(handle.id, handle.duplicate))
         return await wait(app, handle, wait_for, target=target, quiet=quiet)
 
+    sent: list[Waited] = []
     try:
         return run(app, work)
-    except TaskFailed as error:
-        say_failure(error)
+    except BaseException as error:
+        # The message is sent: whatever became of the waiting, a program needs its id to ask again.
+        if quiet:
+            for waited in sent:
+                _say(waited, as_json=True)
+        elif isinstance(error, TaskFailed):
+            say_failure(error)
         raise
 
 

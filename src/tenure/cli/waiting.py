@@ -49,15 +49,20 @@ async def _wait(app: Tenure, handle: Handle[Any], seconds: float, *, quiet: bool
     if not quiet:
         say_line(f"sent {handle.id}{' (before: nothing new was stored)' if handle.duplicate else ''}", err=True)
     record = await handle.status()
-    pause = None if record.is_finished else await _pause_of(app, record.queue)
-    if pause is not None:
-        stopped = f"queue {record.queue} is paused {since(pause, app.clock.wall())}"
-        say_line(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
-    elif not record.is_finished and not await is_served(app, record.queue):
-        say_line(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
+    if not (quiet or record.is_finished):
+        await _say_why_it_waits(app, record)
     async with _watching(handle, quiet=quiet):
         result = await app.handle(handle.id).result(None if seconds == float("inf") else seconds)
     return Waited(handle.id, handle.duplicate, msgspec.json.encode(result))
+
+
+async def _say_why_it_waits(app: Tenure, record: Record) -> None:
+    pause = await _pause_of(app, record.queue)
+    if pause is not None:
+        stopped = f"queue {record.queue} is paused {since(pause, app.clock.wall())}"
+        say_line(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
+    elif not await is_served(app, record.queue):
+        say_line(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
 
 
 async def _pause_of(app: Tenure, queue: str) -> Pause | None:

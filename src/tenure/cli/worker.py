@@ -18,6 +18,7 @@ from tenure.app import Tenure
 from tenure.assembly import full_url
 from tenure.cli import logs
 from tenure.cli.child_words import child_words, own_words
+from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
@@ -44,7 +45,8 @@ _SAME_SIGNAL_SECONDS = 0.1
 @target_argument
 @click.option("--concurrency", "-c", type=click.IntRange(1, 10_000), help="How many messages at once. Default: 10.")
 @click.option("--processes", "-p", type=click.IntRange(1, 1_000), help="Run so many processes, and replace the dead.")
-@click.option("--queue", "-q", "queues", multiple=True, help="Serve this queue only; repeat it for more.")
+@click.option("--queue", "-q", "queues", multiple=True, shell_complete=complete_queue,
+              help="Serve this queue only; repeat it for more.")  # fmt: skip
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
 @click.option("--slot", help="An identity that a manager gives to one process at a time. Default: none.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")

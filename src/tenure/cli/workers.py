@@ -16,7 +16,7 @@ import msgspec
 from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
-from tenure.cli.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.output import WIDE, console, give_way, plain_table, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.presence import judged
 from tenure.cli.target import find, json_option, run, target_argument
@@ -84,7 +84,7 @@ def workers(target: str | None, *, as_json: bool) -> None:
     out = console()
     if rows:
         wall = app.clock.wall()
-        out.print(_wide(rows, wall) if out.width >= WIDE else _narrow(rows, wall, out.width))
+        out.print(_wide(rows, wall, out.width) if out.width >= WIDE else _narrow(rows, wall, out.width))
     else:
         out.print("No worker is alive here.")
     for row in rows:
@@ -131,13 +131,13 @@ async def _held(app: Tenure, lease: Lease, gate: asyncio.Semaphore) -> Held:
 # -- for people ------------------------------------------------------------------------------------
 
 
-def _wide(rows: Sequence[Row], wall: float) -> "Table":
+def _wide(rows: Sequence[Row], wall: float, width: int) -> "Table":
     table = plain_table("worker", "host", "pid", "since", "slots", "holds", "queues", right=("pid", "since", "slots"))
-    table.columns[-1].overflow = table.columns[-2].overflow = "ellipsis"
     for row in rows:
         queues = ", ".join(row.queues)
         since = spoken(wall - row.started_at)
         table.add_row(row.id, row.host, str(row.pid), since, str(row.concurrency), _holds(row), queues)
+    give_way(table, width, ("queues", 20), ("holds", 30), ("host", 12))
     return table
 
 
@@ -145,11 +145,6 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     from rich.text import Text
 
     table = plain_table("worker / host, pid", "since", "slots", "holds / queues", right=("since", "slots"))
-    first, since, slots, last = table.columns
-    first.overflow = last.overflow = "ellipsis"
-    since.min_width, slots.min_width = max(len(spoken(wall - row.started_at)) for row in rows), len("slots")
-    left = width - since.min_width - slots.min_width - 2 * 3  # the gaps between four columns
-    first.max_width, last.max_width = left // 2, left - left // 2
     for row in rows:
         table.add_row(
             Text.assemble(one_line(row.id), "\n", (one_line(f"{row.host}, {row.pid}"), "dim")),
@@ -157,6 +152,7 @@ def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
             str(row.concurrency),
             Text.assemble(_holds(row), "\n", (one_line(", ".join(row.queues)), "dim")),
         )
+    give_way(table, width, ("holds / queues", 36), ("worker / host, pid", 30), ("holds / queues", 22))
     return table
 
 

@@ -120,7 +120,7 @@ class Scheduler:
         if known is not None and known.at - now > _AHEAD_SECONDS:
             known = await self._go_back(schedule, known, now)
         if known is None or (is_first_look and known.spec != _spec(schedule)):
-            await self._board.tick(_tick(schedule, now, ""))
+            await self._board.tick(_tick(schedule, now, "", first_seen=True))
             self._plan(schedule, now)
             return
         at = schedule.moments.last_between(known.at, now)
@@ -200,11 +200,11 @@ def _message(schedule: Schedule, at: float, *, client: str | None, sent_at: floa
     return outgoing(schedule.call, cast("Options", merged), id=id, client=client, sent_at=sent_at)
 
 
-def _tick(schedule: Schedule, at: float, message_id: str) -> Tick:
+def _tick(schedule: Schedule, at: float, message_id: str, *, first_seen: bool = False) -> Tick:
     task, next_at = schedule.call.task, schedule.moments.next_after(at)
     return Tick(
         schedule=schedule.name, at=at, message_id=message_id, spec=_spec(schedule), task=task.name, queue=task.queue,
-        next_at=next_at if math.isfinite(next_at) else None,
+        next_at=next_at if math.isfinite(next_at) else None, first_seen=first_seen,
     )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class Harness(Steps, ABC):
 
     #: The store tells wall time by a clock of its own. False: by this machine's.
     has_own_clock = False
+    #: `Records.find_ids` looks ids up by their beginning. False: it answers None.
+    finds_ids = True
     #: How many storms blow over it; each costs thousands of calls.
     storms = 4
     #: What a worker test calls very long: longer than a task that nobody knows is waited for (ten minutes).

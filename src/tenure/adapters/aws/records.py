@@ -40,6 +40,11 @@ class AwsRecords:
         body = await self._desk.body(id, entry.pages, body_rows(entry.shelf)) if entry.pages else ""
         return _record(id, entry, claim if is_done else None, body, self._desk.now())
 
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:  # noqa: ARG002 - there is no way
+        # Each message is a part of its own, so that no part is written to more often than the service allows: there
+        # is no order of ids to look into, and a scan of the whole table would be paid for row by row.
+        return None
+
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         def decide(number: int, entry: Entry | None) -> Change[bool]:
             lease, progress = batch[number]

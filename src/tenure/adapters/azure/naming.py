@@ -38,9 +38,14 @@ def is_container(name: str) -> bool:
     return _QUEUE.match(name) is not None and _SHORTEST <= len(name) <= _LONGEST
 
 
+def is_plain(id: str) -> bool:
+    """Whether an id is a row's key as it is."""
+    return _PLAIN.match(id) is not None
+
+
 def row_id(id: str) -> str:
     """The part of a row's key that stands for a message."""
-    return id if _PLAIN.match(id) else f"~{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return id if is_plain(id) else f"~{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def part_of(word: str, partitions: int) -> str:

@@ -9,8 +9,10 @@ from functools import partial
 
 import msgspec
 
-from tenure.adapters.azure.entry import Kept, Letter, Life
+from tenure.adapters.azure.entry import Kept, Letter, Life, read_life
 from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.naming import is_plain
+from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.scope import DONE, Found, look
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope
@@ -42,6 +44,14 @@ class AzureRecords:
         if kept is None and letter is not None and letter.is_ended and done is None:
             return None
         return _record(store, id, kept, letter, done)
+
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Ids that begin with these characters. Of an id that cannot be a key the row tells it."""
+        store, low = self._store, beginning if is_plain(beginning) else "~"
+        looks = {(part, f"{kind}:{key}") for part in store.parts for kind in ("s", "m") for key in (low, "~")}
+        found = await asyncio.gather(*(store.rows.scan(part, key, only=("Id", "Life")) for part, key in looks))
+        ids = {_id(row) for rows in found for row in rows}
+        return sorted(id for id in ids if id.startswith(beginning))[:limit]
 
     async def _done(self, kept: Kept | None, letter: Letter | None) -> Found | None:
         scope = _scope(kept, letter)
@@ -81,6 +91,11 @@ class AzureRecords:
             if (await self._store.save([change(kept)]))[0]:
                 return True
         return False
+
+
+def _id(row: Row) -> str:
+    """Of a letter's row, or of a life's."""
+    return str(row.fields["Id"]) if "Id" in row.fields else read_life(row).life.id
 
 
 def _scope(kept: Kept | None, letter: Letter | None) -> Scope | None:

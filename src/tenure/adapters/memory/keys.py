@@ -70,6 +70,10 @@ class KeyTable:
         row = self._rows.get(scope) if scope is not None else None
         return row if row is not None and row.state is RowState.DONE else None
 
+    def done_ids(self) -> list[str]:
+        """The messages that are done, as far as the ledger knows."""
+        return [id for id in self._scope_of if self.done_for(id) is not None]
+
     def register(self, scope: Scope, id: str, digest: str, sent_at: float = 0.0) -> Row:
         """Note that `id` comes under `scope`. A row that is there already stands."""
         row = self._rows.get(scope)

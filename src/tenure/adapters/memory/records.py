@@ -24,6 +24,12 @@ class MemoryRecords:
         async with self._store.step() as now:
             return record(self._store, id, now)
 
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Ids that begin with these characters."""
+        async with self._store.step():
+            known = {*self._store.entries, *self._store.keys.done_ids()}
+            return sorted(id for id in known if id.startswith(beginning))[:limit]
+
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Write how far handlers are."""
         async with self._store.step():

@@ -5,6 +5,7 @@ piece by piece, so that no look holds the server up.
 """
 
 import heapq
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -91,10 +92,23 @@ async def _buckets(store: Store, names: str) -> list[str]:
     return keys
 
 
-async def _scan(store: Store, command: str, key: str) -> AsyncIterator[list[Any]]:
+async def ids_like(store: Store, beginning: str) -> AsyncIterator[str]:
+    """Every id that begins with these characters, each once, in no order."""
+    pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", beginning) + "*"
+    told: set[str] = set()
+    for queue in await store.queues():
+        names = store.names.queue(queue)
+        for key in (f"{names}m", *await _buckets(store, names)):
+            async for pairs in _scan(store, "HSCAN", key, "MATCH", pattern):
+                for id in {*map(text_of, pairs[::2])} - told:
+                    told.add(id)
+                    yield id
+
+
+async def _scan(store: Store, command: str, key: str, *options: str) -> AsyncIterator[list[Any]]:
     cursor = b"0"
     while True:
-        cursor, pairs = await store.command_at(key, command, key, cursor, "COUNT", _PIECE)
+        cursor, pairs = await store.command_at(key, command, key, cursor, *options, "COUNT", _PIECE)
         if pairs:
             yield pairs
         if cursor == b"0":

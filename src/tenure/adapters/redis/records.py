@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.redis.finding import find
+from tenure.adapters.redis.looking import ids_like
 from tenure.adapters.redis.script import NOTE
 from tenure.adapters.redis.store import Store
 from tenure.lease import Lease
@@ -38,6 +39,10 @@ class RedisRecords:
             due_in=one.left if one.state is MessageState.DELAYED else None,
             result=one.result, reason=one.reason, progress=one.progress, history=one.history, envelope=one.envelope,
         )  # fmt: skip
+
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Ids that begin with these characters. The server reads all, piece by piece, and sends those that match."""
+        return sorted([id async for id in ids_like(self._store, beginning)])[:limit]
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Write how far handlers are."""

@@ -29,6 +29,9 @@ LEFT JOIN note USING (seq) LEFT JOIN outcome USING (seq) LEFT JOIN loan USING (f
 """
 
 
+_FIND = "SELECT id FROM message WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+
+
 class SqliteRecords:
     """Status, progress and checkpoints in the store."""
 
@@ -39,6 +42,10 @@ class SqliteRecords:
     async def get(self, id: str) -> Record | None:
         """Everything known about a message."""
         return await self._store.read(lambda view: _get(view, id))
+
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Ids that begin with these characters, read from the index."""
+        return await self._store.read(lambda view: _find(view, beginning, limit))
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Write how far handlers are."""
@@ -66,6 +73,13 @@ def _keep(tx: Transaction, column: str, entries: Sequence[tuple[Lease, bytes]]) 
 def _load(view: View, id: str) -> bytes | None:
     row = view.db.execute("SELECT checkpoint FROM message JOIN note USING (seq) WHERE id = ?", (id,)).fetchone()
     return row[0] if row is not None else None
+
+
+def _find(view: View, beginning: str, limit: int) -> list[str]:
+    # Not LIKE, which has wildcards. Texts are compared by their bytes in UTF-8, and nothing comes after the last
+    # character that there is.
+    found = view.db.execute(_FIND, (beginning, f"{beginning}\U0010ffff", limit))
+    return [row[0] for row in found]
 
 
 def _get(view: View, id: str) -> Record | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
-from tenure.cli.asking import ask, dry_run_option, yes_option
+from tenure.cli.asking import announce, ask, dry_run_option, yes_option
 from tenure.cli.dead.choosing import Choice, chosen, filters, named
 from tenure.cli.duration import spoken
 from tenure.cli.output import plural, say_json, say_line
@@ -86,7 +86,7 @@ def _run(
     asks = len(ids) > 1 and not (yes or dry_run)
     if not as_json or asks:
         pace = f", in about {spoken(len(ids) / rate)}" if rate is not None and ids else ""
-        say_line(f"{'Would' if dry_run else 'Will'} {act.verb} {many}{summary}{pace}", err=as_json)
+        announce(f"{'Would' if dry_run else 'Will'} {act.verb} {many}{summary}{pace}", as_json=as_json)
     if dry_run or not ids:
         if as_json:
             say_json({act.past: [], "would": ids, "dry_run": dry_run})

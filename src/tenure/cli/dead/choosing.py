@@ -8,12 +8,13 @@ import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import spoken
 from tenure.cli.failing import NotDead
+from tenure.cli.ids import find_records
 from tenure.cli.moment import DURATION_OR_MOMENT
 from tenure.cli.naming import check_known, queues_of
 from tenure.cli.seen import check_shown
-from tenure.errors import MessageNotFound
 from tenure.message import MessageState
 from tenure.redriving import Letter, Which
 from tenure.redriving import find as find_letters
@@ -81,8 +82,8 @@ def filters(command: F) -> F:
     """The options that choose."""
     ago = "as in 2h (ago) or 2030-01-31T09:00Z."
     options = (
-        click.option("--queue", "-q", help="Those of this queue."),
-        click.option("--task", "-t", help="Those of this task."),
+        click.option("--queue", "-q", shell_complete=complete_queue, help="Those of this queue."),
+        click.option("--task", "-t", shell_complete=complete_task, help="Those of this task."),
         click.option("--reason", "-r", metavar="CODE", help="Those with this reason, as in max_attempts."),
         click.option("--since", type=DURATION_OR_MOMENT, help=f"Those that died since then, {ago}"),
         click.option("--before", type=DURATION_OR_MOMENT, help=f"Those that died before then, {ago}"),
@@ -104,12 +105,8 @@ async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
 
 async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:
     """Check that each id is a dead letter before anything is touched; the ids as the broker has them."""
-    own = []
-    for id in ids:
-        record = await app.record(id)
-        if record is None:
-            raise MessageNotFound(f"no message {id} is known here; nothing was changed")
+    records = await find_records(app, ids, consequence="nothing was changed")
+    for record in records:
         if record.state is not MessageState.DEAD:
-            raise NotDead(f"message {id} is {record.state}, not dead; nothing was changed")
-        own.append(record.id)
-    return own
+            raise NotDead(f"message {record.id} is {record.state}, not dead; nothing was changed")
+    return [record.id for record in records]

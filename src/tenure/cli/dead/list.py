@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tenure.app import Tenure
+from tenure.cli.blocks import block
 from tenure.cli.dead.choosing import Choice, chosen, filters
 from tenure.cli.duration import spoken
-from tenure.cli.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.output import WIDE, console, give_way, plain_table, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.seen import Seen
 from tenure.cli.target import find, json_option, run, target_argument
@@ -16,6 +17,10 @@ from tenure.cli.target import find, json_option, run, target_argument
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+
+#: As Tenure makes them.
+_USUAL_ID = 32
 
 
 @click.command("list", short_help="Show the dead letters and their reasons.")
@@ -37,11 +42,12 @@ def list_(target: str | None, limit: int, *, as_json: bool, **by: Any) -> None:
     if not shown:
         out.print(f"No dead letters{choice.said}{f' ({total:,} in all)' if total else ''}.", markup=False)
         return
-    if out.width >= WIDE:
-        out.print(_table(shown, wall))
+    id_width = max(len(one_line(one.browsed.id)) for one in shown)
+    if out.width - max(0, id_width - _USUAL_ID) >= WIDE:
+        out.print(_table(shown, wall, out.width))
     else:
         for one in shown:
-            out.print(_block(one, wall, out.width))
+            out.print(_block(one, wall, out.width), soft_wrap=True)
     reasons = Counter(_code(one) for one in shown)
     summary = ", ".join(f"{number} {code}" for code, number in reasons.most_common())
     first = f"The first {limit}" if more else plural(len(shown), "dead letter")
@@ -62,24 +68,18 @@ def _block(one: Seen, wall: float, width: int) -> "Text":
     """One message on two lines: which, and why. The cause is what people look for, so it gets a whole line."""
     from rich.text import Text
 
-    head = Text.assemble((one_line(one.browsed.id), "bold"), one_line(f"  {one.task or 'unreadable'}"))
     age = Text(f"{spoken(one.age_seconds(wall))} old", style="dim")
-    head.truncate(max(32, width - len(age) - 1), overflow="ellipsis")
-    head.pad_right(max(1, width - len(head) - len(age)))
-    why = Text.assemble("  ", *_why(one))
-    why.truncate(width, overflow="ellipsis")
-    return Text.assemble(head, age, "\n", why)
+    return block(one.browsed.id, [Text(one_line(one.task or "unreadable")), age], Text.assemble(*_why(one)), width)
 
 
-def _table(seen: list[Seen], wall: float) -> "Table":
+def _table(seen: list[Seen], wall: float, width: int) -> "Table":
     from rich.text import Text
 
     rows = plain_table("id", "task", "age", "reason", right=("age",))
-    rows.columns[0].min_width = 32
-    rows.columns[-1].overflow = "ellipsis"
     for one in seen:
         why = Text.assemble(*_why(one))
         rows.add_row(one.browsed.id, one.task or "unreadable", spoken(one.age_seconds(wall)), why)
+    give_way(rows, width, ("reason", 40), ("task", 20))
     return rows
 
 

@@ -6,8 +6,9 @@ import msgspec
 
 from tenure import envelope
 from tenure.app import Tenure
+from tenure.cli.ids import find_record
 from tenure.cli.show.life import Step, life
-from tenure.errors import BodyUndecodable, MessageNotFound
+from tenure.errors import BodyUndecodable
 from tenure.event import Event, EventKind
 from tenure.message import Message, MessageState
 from tenure.notice import Pause
@@ -43,12 +44,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def fetch(app: Tenure, id: str) -> Found:
-    """Look everywhere; raises `MessageNotFound`."""
-    record = await app.record(id)
-    if record is None:
-        raise MessageNotFound(
-            f"no message {id} is known here: it was never sent to this place, or its record has expired"
-        )
+    """Look everywhere; raises `MessageNotFound`, or `AmbiguousId`."""
+    record = await find_record(app, id)
     since = 0.0 if record.sent_at is None else record.sent_at - _SKEW_SECONDS
     stored = await app.state.journal.about(record.id, since=since, limit=_MOST_EVENTS)
     notices = await app.state.board.read()

@@ -48,18 +48,25 @@ def _tell_who(out: "Console", found: Found) -> None:
 
     from tenure.cli.screen import Rows
 
-    record = found.record
+    record, about = found.record, {_short(name): value for name, value in _about(found).items()}
+    widest = max(map(len, ("message", *about)))
+    # No cell of the table: an id that is longer than the terminal is wide must not get a line break of ours.
+    head = Text.assemble(("message".ljust(widest), "dim"), "  ", (one_line(record.id), "bold"))
+    out.print(head, soft_wrap=True)
     rows = Rows.grid(padding=(0, 2))
-    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(style="dim", no_wrap=True, min_width=widest)
     rows.add_column(overflow="fold")
-    rows.add_row("message", Text(one_line(record.id), style="bold"))
     rows.add_row("task", Text(one_line(record.task or "– (its envelope cannot be read)")))
     rows.add_row("queue", Text(one_line(record.queue)))
-    for name, value in _about(found).items():
-        # A name as long as the terminal is wide would leave no room for any value.
-        shown = one_line(name)
-        rows.add_row(shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…", Text(one_line(value)))
+    for name, value in about.items():
+        rows.add_row(name, Text(one_line(value)))
     out.print(rows)
+
+
+def _short(name: str) -> str:
+    """A name as long as the terminal is wide would leave no room for any value."""
+    shown = one_line(name)
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…"
 
 
 def _about(found: Found) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import DURATION, Duration
 from tenure.cli.rate import RATE
 from tenure.cli.share import CRASH_RATE, SHARE
@@ -26,8 +27,8 @@ _SCALED_POLICY = "heartbeat"
 
 @click.command(short_help="Show what a lease policy would do, on virtual time.")
 @target_argument
-@click.option("--task", help="With a TARGET: replay the recorded runs of this task.")
-@click.option("--queue", "-q", help="With a TARGET: of this queue. Default: the task's.")
+@click.option("--task", shell_complete=complete_task, help="With a TARGET: replay the recorded runs of this task.")
+@click.option("--queue", "-q", shell_complete=complete_queue, help="With a TARGET: of this queue. Default: the task's.")
 @click.option(
     "--csv", type=click.Path(path_type=Path), help="Replay the runs of a file: seconds, or seconds,size, one a line."
 )

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.completing import complete_queue, complete_words
 from tenure.cli.duration import exact, spoken
 from tenure.cli.naming import check_known, full_name, known_queues, near
 from tenure.cli.output import console, plural, say_json
@@ -58,9 +59,9 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command(short_help="Show why a task's lease is as long as it is.")
-@click.argument("words", nargs=-1, metavar="[TARGET] TASK")
+@click.argument("words", nargs=-1, metavar="[TARGET] TASK", shell_complete=complete_words(tasks=True, most=1))
 @click.option("--size", type=SIZE, help="For work of this size, as 2GiB, or a number of what the task counts.")
-@click.option("--queue", "-q", help="On this queue only.")
+@click.option("--queue", "-q", shell_complete=complete_queue, help="On this queue only.")
 @json_option
 def explain(words: tuple[str, ...], size: float | None, queue: str | None, *, as_json: bool) -> None:
     """Show why a task's lease is as long as it is.

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
+from tenure.cli.completing import complete_queue
 from tenure.cli.duration import Duration, exact, spoken, stated
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
@@ -32,7 +33,7 @@ _EXPLAINED = "if fixed: the lease without a heartbeat; max_hold: advised; r/e/c:
 
 @click.command("list", short_help="Show how long tasks take, how leases fit, and what to do.")
 @target_argument
-@click.option("--queue", "-q", help="Of this queue only.")
+@click.option("--queue", "-q", shell_complete=complete_queue, help="Of this queue only.")
 @click.option("--since", type=Duration(1.0), default="24h", show_default=True, help="By the events of so long.")
 @json_option
 def list_(target: str | None, queue: str | None, since: float, *, as_json: bool) -> None:

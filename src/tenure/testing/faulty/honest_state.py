@@ -62,6 +62,10 @@ class HonestRecords:
         """Pass it on."""
         return await self.inner.get(id)
 
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """Pass it on."""
+        return await self.inner.find_ids(beginning, limit)
+
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
         """Pass it on."""
         return await self.inner.progress(batch)

@@ -1,6 +1,7 @@
 """Records, rosters and journals with one fault each."""
 
 import contextlib
+import fnmatch
 from collections.abc import Sequence
 
 import msgspec
@@ -47,6 +48,19 @@ class TakesProgressFromAnyone(HonestRecords):
         """Thank you."""
         await self.inner.progress(batch)
         return [True for _ in batch]
+
+
+class ReadsABeginningAsAPattern(HonestRecords):
+    """Finds ids that only look like what was asked for."""
+
+    caught_by = ("Records",)
+
+    async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
+        """With wildcards, as a server's own search has them."""
+        fixed = beginning.partition("*")[0].partition("?")[0]
+        found = await self.inner.find_ids(fixed, 10_000)
+        pattern = f"{beginning}*"
+        return None if found is None else [id for id in found if fnmatch.fnmatchcase(id, pattern)][:limit]
 
 
 class ForgetsCheckpointsOnFailure(HonestRecords):

@@ -81,7 +81,7 @@ class Board:
     async def test_a_first_tick_is_noted_as_it_was_said(self, harness: Harness) -> None:
         assert await harness.state.board.tick(NIGHTLY) is True
         assert await harness.state.board.ticks() == [NIGHTLY]
-        seen = Tick(schedule="hourly", at=5.0)
+        seen = Tick(schedule="hourly", at=5.0, first_seen=True)
         assert await harness.state.board.tick(seen) is True
         assert await harness.state.board.ticks() == [seen, NIGHTLY]
 

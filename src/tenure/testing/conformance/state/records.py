@@ -6,7 +6,7 @@ from tenure.message import Counters, MessageState
 from tenure.record import Progress
 from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.conformance.broker.staleness import all_kinds, unchanged
-from tenure.testing.harness import BROKEN, Harness
+from tenure.testing.harness import BROKEN, QUEUE, Harness
 
 HALF = Progress(0.5, "half way")
 
@@ -17,6 +17,34 @@ class Records:
     async def test_an_unknown_message_has_no_record(self, harness: Harness) -> None:
         assert await harness.state.records.get("f" * 32) is None
         assert await harness.state.records.load_checkpoint("f" * 32) is None
+
+    async def test_ids_are_found_by_their_beginning(self, harness: Harness) -> None:
+        ids = ["order-17", "order-171", "order-172", "order-2", "ord", "other/order-17", "order*17", "order_17"]
+        for id in ids:
+            await harness.put(id=id, queue="print" if id == "order-172" else QUEUE)
+        await harness.broker.delete(["order-171"])
+        find = harness.state.records.find_ids
+        found = await find("order-17", 10)
+        if not harness.finds_ids:
+            assert found is None
+            return
+        assert found == ["order-17", "order-171", "order-172"]
+        assert await find("order-172", 10) == ["order-172"]
+        assert await find("other", 10) == await find("other/", 10) == ["other/order-17"]
+        assert await find("order-3", 10) == []
+        some = await find("order-17", 2)
+        assert some is not None
+        assert len(some) == 2
+        assert {*some} < {*found}
+        # What means something else in a pattern is a letter here.
+        for beginning in ("order*", "order_", "orde[r]", "o?der", "%"):
+            assert await find(beginning, 10) == [id for id in ids if id.startswith(beginning)]
+
+    async def test_a_finished_message_is_found_by_the_beginning_of_its_id(self, harness: Harness) -> None:
+        await harness.put(id="finished-1")
+        await harness.complete(await harness.lease_one(harness.stranger()))
+        expected = ["finished-1"] if harness.finds_ids else None
+        assert await harness.state.records.find_ids("finished", 10) == expected
 
     async def test_a_record_follows_its_message(self, harness: Harness) -> None:
         message = await harness.put(delay_seconds=10.0)

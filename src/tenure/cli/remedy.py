@@ -1,0 +1,78 @@
+"""What to do about an error, for `--json`: one sentence for each code.
+
+The sentence of an error names what happened, with its figures; it may change. A program that shows a person what to do
+gets this one, which goes with the code. A code without a sentence of its own has that of its parent class.
+"""
+
+_REMEDIES = {
+    "usage": "Run the command with --help.",
+    "permission_denied": "Check the permissions of the file and its folders, or run it as another user.",
+    "internal": "Report it, with what TENURE_DEBUG=1 shows.",
+    "interrupted": "Run the command again; it goes on with the rest.",
+    "tenure_error": "Read the message.",
+    # Set up
+    "configuration": "Fix what the message names.",
+    "bad_url": "Fix the URL; sqlite:///jobs.db is relative, sqlite:////srv/jobs.db absolute.",
+    "bad_setting": "Fix the environment variables that the message names.",
+    "missing_extra": "Install the extra that the message names.",
+    "bad_task": "Change the task's signature, or give it another name.",
+    "bad_schedule": "Fix the schedule's line, zone or interval.",
+    "bad_middleware": "Write it as: async def m(ctx, run): return await run().",
+    "store_missing": "Check the path or the name; on SQS and Azure, create=yes in the URL creates it.",
+    "child_failed": "Fix what the message names.",
+    "login_refused": "Fix the URL, the credentials or the clock.",
+    "permission_missing": "Grant what the message names.",
+    "server_too_old": "Use a newer server.",
+    # Send
+    "bad_message": "Fix what the message names, and send it again.",
+    "unknown_task": "Check the name of the task.",
+    "payload_invalid": "Send what the handler takes.",
+    "bad_argument": "Fix the option.",
+    "key_conflict": "Use a new key for new work.",
+    "body_too_large": "Use a claim check, or keep the data elsewhere.",
+    "body_too_deep": "Make the payload flatter, or send it as one text.",
+    "body_undecodable": "Encode the payload as UTF-8.",
+    "partly_sent": "Fix the refused messages, and send them again.",
+    # Store
+    "broker_error": "Read the message.",
+    "broker_unavailable": "Try again; with an id or a key that makes no second message.",
+    "queue_gone": "Create the queue again, or put create=yes into the URL.",
+    "queue_missing": "Create the queue, or put create=yes into the URL.",
+    "bad_queue_name": "Use letters, digits, - and _, at most 80.",
+    "redrive_too_soon": "Set maxReceiveCount to 100 or more, or remove the policy.",
+    "store_unwritable": "Check permissions and free space.",
+    "store_damaged": "Restore a copy.",
+    "store_foreign": "Use another path or prefix.",
+    "store_replaced": "Stop every process, put the right file in place, and start them again.",
+    "schema_too_new": "Upgrade this Tenure.",
+    "not_redis": "Fix the URL; rediss:// where TLS is wanted.",
+    "tls_failed": "Set ca_file, cert_file and key_file in the URL.",
+    "not_replicated": "Look after the replicas; sending it again with its id is safe.",
+    # Result
+    "no_result": "Read the message.",
+    "task_failed": "Fix the cause, then run: tenure dead redrive.",
+    "message_cancelled": "Nothing, or submit it again.",
+    "result_timeout": "Ask again with tenure show; the message goes on.",
+    "result_gone": "Nothing: the message is completed.",
+    "message_not_found": "Check the id and the place.",
+    # Command line
+    "bad_target": "Name module:attribute, or a URL.",
+    "import_failed": "Fix the module.",
+    "not_browsable": "Use tenure queues for counts, tenure show for one message.",
+    "not_confirmed": "Add --yes.",
+    "unknown_queue": "Check the name of the queue.",
+    "unknown_schedule": "Run tenure schedules for the names.",
+    "not_cancelled": "Nothing: they had ended before.",
+    "ambiguous_id": "Type more of the id.",
+    "not_dead": "Run tenure show for its state.",
+}
+
+
+def remedy_for(*codes: str) -> str:
+    """What to do, by the first of these codes that has a sentence: the error's own, then those of its parents."""
+    return next((_REMEDIES[code] for code in codes if code in _REMEDIES), _REMEDIES["tenure_error"])
+
+
+def codes_of(error: BaseException) -> list[str]:
+    """The error's code and those of its parents."""
+    return list(dict.fromkeys(kind.code for kind in type(error).__mro__ if hasattr(kind, "code")))

@@ -240,6 +240,7 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) ->
         is_two = words[0] == "dead" or " ".join(words[:2]) in look.commands
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
+    look("health", APP, code=1)
     for more in ([], ["--processes", "1"]):
         with started("worker", APP, "--queue", "other", "--until-empty", "--json", *more) as worker:
             look.told("worker", worker.output())

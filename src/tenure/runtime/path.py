@@ -72,7 +72,7 @@ class Path:
         self._room.on_free, self._room.on_tired = self._start, self._give_back
         self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report, claim_check)
         self.fetching = Fetching(claim_check, broker.traits, clock)
-        self.progress = ProgressWriter(state.records)
+        self.progress = ProgressWriter(state.records, clock)
         self.learning = learning = Learning(
             state.journal, tasks, broker.traits, clock, lease_seconds=options.lease_seconds, is_on=options.learning
         )

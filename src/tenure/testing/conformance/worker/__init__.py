@@ -7,6 +7,7 @@
     holding      leases that outlive, are lost, or belong to a worker that froze or died
     repeating    what the outbox must be able to say twice
     outages      broker or ledger away, answers lost
+    context_outages  a handler asks its context while the store is away
     stopping     the graceful end
     operating    pauses, cancels, a task's own limit
     timekeeping  clocks that are wrong, and machines that sleep
@@ -26,6 +27,7 @@ from tenure.testing.conformance.runner import Suite
 from tenure.testing.conformance.worker.checking import ClaimChecks
 from tenure.testing.conformance.worker.checking_crashes import ClaimCheckCrashes
 from tenure.testing.conformance.worker.completing import Completing
+from tenure.testing.conformance.worker.context_outages import ContextOutages
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
 from tenure.testing.conformance.worker.effects import Effects
@@ -59,6 +61,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Timekeeping,
     Repeating,
     Outages,
+    ContextOutages,
     Suspects,
     ClaimChecks,
     ClaimCheckCrashes,

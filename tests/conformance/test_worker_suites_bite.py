@@ -269,7 +269,9 @@ FAULTS = {
     "renews no claim while the broker is away": Fault(
         _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
     ),
-    "fails a run whose checkpoint meets an outage": Fault(_replace(link, "BrokerUnavailable", _Nothing), "ContextOutages"),
+    "fails a run whose checkpoint meets an outage": Fault(
+        _replace(link, "BrokerUnavailable", _Nothing), "ContextOutages"
+    ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
     "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
     "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),

@@ -16,9 +16,10 @@ from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.given import LONGEST_SECONDS
 from tenure.message import Message
 from tenure.task import Policy, Task
+from tenure.traceback_text import shorten
 from tenure.verdict import SNOOZED, Dead, Reason, Reject, Retried, Retry, Snooze, Snoozed
 
-#: A traceback is kept for people; its end tells most.
+#: A traceback is kept for people, in so many characters.
 TRACEBACK_LIMIT = 4000
 #: And of what an error says: some carry a whole document.
 TEXT_LIMIT = 4000
@@ -143,5 +144,4 @@ def _traceback(error: BaseException) -> str:
     told = traceback.TracebackException.from_exception(error)
     theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
     told.stack = traceback.StackSummary.from_list(theirs or list(told.stack))
-    text = _storable("".join(told.format()))
-    return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]
+    return shorten(_storable("".join(told.format())), TRACEBACK_LIMIT)

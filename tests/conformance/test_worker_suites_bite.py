@@ -34,6 +34,7 @@ from tenure.runtime import (
     tidying,
 )
 from tenure.runtime.admission import Admission
+from tenure.runtime.cancels import Cancels
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
@@ -306,6 +307,7 @@ FAULTS = {
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
     "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
     "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
+    "takes a cancel for a lost lease": Fault(_replace(Cancels, "look", _does_nothing_async), "Operating"),
     "ignores the limit of a task": Fault(_replace(Quotas, "enter", lambda *_: True), "Operating"),
     "discards the body of a dead letter": Fault(_discards_the_body_of_whatever_ends, "ClaimChecks"),
     "discards no body": Fault(_replace(Fetching, "settled", _does_nothing), "ClaimChecks"),

@@ -15,6 +15,7 @@ from tenure import middleware
 from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.given import LONGEST_SECONDS
 from tenure.message import Message
+from tenure.plural import plural
 from tenure.task import Policy, Task
 from tenure.traceback_text import shorten
 from tenure.verdict import SNOOZED, Dead, Reason, Reject, Retried, Retry, Snooze, Snoozed
@@ -95,7 +96,7 @@ def judge_failure(
     """Another try, or the dead letters if this was the last one."""
     most = message.overrides.max_attempts or policy.retry.max_attempts
     if attempt >= most:
-        text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
+        text = f"gave up after {attempt} of {plural(most, 'attempt')}; the last one: {reason.text}"
         return Dead(Reason("max_attempts", text, reason.traceback, reason.error), counted=True)
     delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_SECONDS)
     return Retried(delay, reason)
@@ -108,7 +109,7 @@ def judge_snooze(
     most, reason = policy.retry.max_snoozes, snoozed.reason
     if before < most:
         return Snoozed(snoozed.after_seconds, msgspec.structs.replace(reason, count=before + 1))
-    text = f"it was put off {before} times, and max_snoozes is {most}; the last time: {reason.text}"
+    text = f"it was put off {plural(before, 'time')}, and max_snoozes is {most}; the last time: {reason.text}"
     failed = Reason("max_snoozes", text, count=before + 1)
     return judge_failure(failed, policy, message, attempt, draw, after=snoozed.after_seconds)
 

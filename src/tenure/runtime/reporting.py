@@ -8,6 +8,7 @@ configures logging.
 import logging
 
 from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.quota import SURPLUS
@@ -24,7 +25,11 @@ LAPSED = "it was cancelled, or ran for longer than its lease, which nobody renew
 #: The code of a run that ended because somebody cancelled its message.
 CANCELLED = "cancelled"
 #: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
-_RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
+#: An outage is told once by whoever meets it, not for each message.
+_RETURN_LEVELS = {
+    UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG, BrokerUnavailable.code: logging.DEBUG,
+    "cloakroom_unavailable": logging.DEBUG,
+}  # fmt: skip
 #: Of strangers there may be very many at a time, and one says it all.
 _STRANGERS = (UNKNOWN_TASK, KNOWN_ELSEWHERE)
 _STRANGERS_SECONDS = 60.0

@@ -19,6 +19,7 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.lease import Lease
 from tenure.message import Outgoing
+from tenure.plural import plural
 from tenure.refusal import of_hand_off
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
@@ -90,7 +91,7 @@ class Outbox:
                 await self._settle(await self._seal(mine), settlements)
             except BrokerUnavailable as error:
                 mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
-                self._backoff.failed(logger, f"settling {len(mine)} messages", error)
+                self._backoff.failed(logger, f"settling {plural(len(mine), 'message')}", error)
                 open_ = self._hold_again(mine)
                 unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
@@ -129,7 +130,8 @@ class Outbox:
         Otherwise one message would end every worker that gets it. False: even that was tried in vain.
         """
         if len(mine) != 1:
-            logger.error("settling %d messages together failed, singly then: %r", len(mine), error)
+            many = plural(len(mine), "message")
+            logger.error("batch settle of %s failed (%r); retrying one at a time", many, error)
             return bool(mine)
         delivery, _ = mine[0]
         if isinstance(delivery.verdict, Dead) and delivery.verdict.reason.code == "unsettleable":

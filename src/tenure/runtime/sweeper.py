@@ -22,6 +22,7 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.owner import DeadOwner, Member, Owner
+from tenure.plural import plural
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules import presence
 from tenure.runtime.backoff import Backoff
@@ -202,7 +203,7 @@ async def retire(broker: Broker, dead: DeadOwner) -> AsyncIterator[Swept]:
 
 def returned_text(count: int) -> str:
     """How many messages were returned, in words."""
-    return "1 message returned" if count == 1 else f"{count} messages returned"
+    return f"{plural(count, 'message')} returned"
 
 
 def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, triggered_by: str) -> list[Event]:

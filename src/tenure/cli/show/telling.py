@@ -14,6 +14,7 @@ from tenure.cli.show.account import below, now, sentence
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
 from tenure.message import DEFAULT_PRIORITY, MessageState
+from tenure.plural import plural
 from tenure.rules.sendable import is_too_deep
 
 if TYPE_CHECKING:
@@ -193,7 +194,9 @@ def _indented(out: "Console", text: str, *, full: bool) -> None:
     cut = lines if full else _cut(lines[:_PAYLOAD_LINES], longest)
     out.print(Text(textwrap.indent("\n".join(cut), "  ")))
     if cut != lines:
-        out.print(f"  … {len(text):,} characters in {len(lines):,} lines; --full shows all", style="dim")
+        out.print(
+            f"  … {plural(len(text), 'character')} in {plural(len(lines), 'line')}; --full shows all", style="dim"
+        )
 
 
 def _cut(lines: list[str], longest: int) -> list[str]:

@@ -47,6 +47,9 @@ def test_checkpoints_during_an_outage_use_no_attempt_and_each_logger_says_it_onc
     for said in (told, _said(worker, "works again")):
         assert sum(level == "WARNING" for level, _, _ in said) == 1, said
     assert "1 messages" not in worker.said
+    during = worker.said[worker.said.index("trying again") : worker.said.index("works again")]
+    lines = Counter((level, logger, text) for level, logger, text in LINE.findall(during))
+    assert not [line for line, count in lines.items() if count > 1], lines
 
 
 def _said(worker: Process, words: str) -> list[tuple[str, str, str]]:

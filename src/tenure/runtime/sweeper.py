@@ -13,6 +13,7 @@ no turn.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -135,11 +136,9 @@ class Sweeper:
 
     async def _give_turn_up(self) -> None:
         """What we cannot reach, somebody else perhaps can, and must not wait for us."""
-        try:
+        with contextlib.suppress(BrokerUnavailable):  # the outage was just logged, and the turn lapses by itself
             if self._board is not None:
                 await self._board.take_turn(TURN, self._token, 0.0)
-        except BrokerUnavailable as error:
-            logger.debug("the turn to sweep lapses by itself: %s", error)
 
     async def _keep_turn(self) -> bool:
         """False: somebody else has it now, and sweeps what is left."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tenure import kept_payload
 from tenure.adapters.memory.broker import MemoryBroker
 from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
@@ -28,6 +29,7 @@ from tenure.runtime import (
     intake,
     judging,
     link,
+    reporting,
     routing,
     settling,
     strangers,
@@ -274,6 +276,11 @@ FAULTS = {
         _replace(link, "BrokerUnavailable", _Nothing), "ContextOutages"
     ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
+    "keeps no payload": Fault(_replace(reporting, "_payload", lambda _delivery: {}), "KeepingPayloads"),
+    "keeps every payload": Fault(
+        _replace(reporting, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body))), "KeepingPayloads"
+    ),
+    "keeps payloads of any size": Fault(_replace(kept_payload, "KEPT_BYTES", 10**9), "KeepingPayloads"),
     "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
     "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),
     "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),

@@ -7,6 +7,7 @@ configures logging.
 
 import logging
 
+from tenure import kept_payload
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
@@ -89,7 +90,7 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
         return EventKind.LATE_SETTLE, {"outcome": settlement.outcome, **cancelled}
     match delivery.verdict:
         case Completed():
-            return EventKind.COMPLETED, _delete(settlement)
+            return EventKind.COMPLETED, _delete(settlement) | _payload(delivery)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
         case Retried(after, reason) | Snoozed(after, reason) | Returned(after, reason) as verdict:
@@ -104,6 +105,14 @@ def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind,
 def _delete(settlement: Settlement) -> dict[str, object]:
     """How the delete of what is done ended, where it did not work; if it comes back, it is only deleted."""
     return {} if settlement.took_effect else {"delete": settlement.outcome}
+
+
+def _payload(delivery: Delivery) -> dict[str, object]:
+    """For debugging, where its task asks for it."""
+    message, task = delivery.message, delivery.task
+    if message is None or task is None or not task.policy.keep_payload:
+        return {}
+    return kept_payload.fields_of(bytes(message.body))
 
 
 def log(

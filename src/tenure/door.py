@@ -274,7 +274,7 @@ def _partly(handles: Sequence[Handle[Any] | None], refusals: dict[int, TenureErr
     first = min(refusals)
     sent = len(handles) - len(refusals)
     msg = (
-        f"{len(refusals)} of {plural(len(handles), 'message')} were not sent{_perhaps(refusals)}, {sent} were; the first that "
-        f"was not is number {first} (counted from 0): {refusals[first]}. See .refusals and .handles"
+        f"{len(refusals)} of {plural(len(handles), 'message')} were not sent{_perhaps(refusals)}, {sent} were; "
+        f"the first that was not is number {first} (counted from 0): {refusals[first]}. See .refusals and .handles"
     )
     return PartlySent(msg, handles, refusals)

@@ -87,7 +87,7 @@ async def test_a_run_that_was_ended_does_not_wait_for_the_store(harness: Harness
     await asyncio.sleep(10)
     assert not waiting.done()
     setattr(bench.delivery, how, Lost() if how == "ending" else True)
-    with pytest.raises(LeaseLost, match="was ended while ctx.checkpoint waited"):
+    with pytest.raises(LeaseLost, match=r"was ended while ctx\.checkpoint waited"):
         await asyncio.wait_for(waiting, 5)
 
 

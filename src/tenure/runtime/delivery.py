@@ -23,8 +23,8 @@ class Delivery:
 
     __slots__ = (
         "cancelled_by", "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed",
-        "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size", "started",
-        "task", "thread", "token", "verdict",
+        "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size",
+        "started", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:

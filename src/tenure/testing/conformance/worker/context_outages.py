@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tenure.context import Context
+from tenure.context import Context, SyncContext
 from tenure.message import MessageState
 from tenure.record import Progress
 from tenure.testing.harness import Harness
@@ -36,6 +36,24 @@ class ContextOutages:
             record = await stage.ended(id)
             assert (record.state, record.result) == (MessageState.COMPLETED, b'{"page":7}')
             assert wire.said.count("records.checkpoint") == 2
+
+    async def test_a_plain_function_waits_in_its_thread_too(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+
+            @stage.task(max_attempts=1)
+            def work(ctx: SyncContext) -> object:
+                ctx.checkpoint({"page": 7})
+                return ctx.last_checkpoint()
+
+            id = await stage.submit(work.bind())
+            wire = stage.wire()
+            wire.away("records.*")
+            await stage.start(wire=wire)
+            await stage.until(lambda: wire.said.count("records.checkpoint") >= 3)
+            wire.back()
+            record = await stage.ended(id)
+            assert (record.state, record.result) == (MessageState.COMPLETED, b'{"page":7}')
+            assert record.counters.attempts == 0
 
     async def test_a_cancel_ends_the_wait(self, harness: Harness) -> None:
         """A message that is not ours any more ends the wait; nothing waits for ever."""

@@ -23,6 +23,7 @@ from tenure.broker import BrokerTraits, Sent
 from tenure.cloakroom import Cloakroom, name_of
 from tenure.errors import TenureError
 from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
+from tenure.plural import plural
 from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
@@ -191,7 +192,8 @@ class ClaimCheck:
             await self.open()
             await self.cloakroom.discard(names)
         except TenureError as error:
-            logger.warning("%d bodies stay at %s for a while: %s", len(names), self.cloakroom.place, error)
+            many = plural(len(names), "body", "bodies")
+            logger.warning("could not discard %s at %s for now: %s", many, self.cloakroom.place, error)
 
 
 def is_over(message: Message, limit: int) -> bool:

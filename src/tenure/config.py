@@ -34,6 +34,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal_keep_seconds: float = 7 * 86_400.0
     #: Largest result of a handler, in bytes of JSON.
     result_limit: int = 1_048_576
+    #: Whether the payload of a completed message stays in the journal, for debugging.
+    keep_payload: bool = False
     #: Where bodies go that are too large for the broker. None: they are refused.
     claim_check: str | None = None
 
@@ -65,6 +67,15 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in _ANSWERS:
+        raise ValueError
+    return _ANSWERS[text.lower()]
+
+
+_ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
 def client_name(text: str) -> str:
     """`text`, if it can name a client: the queue `{client}-tasks` must be a valid queue name everywhere."""
     if not text or not all(part.isalnum() for part in text.split("-")) or text != text.lower() or not text.isascii():
@@ -89,6 +100,7 @@ _SETTINGS = (
     _Setting("slot", ("TENURE_SLOT",), "any text", str),
     _Setting("journal_keep_seconds", ("TENURE_JOURNAL_KEEP",), "seconds from 1", _number(1.0, float("inf"))),
     _Setting("result_limit", ("TENURE_RESULT_LIMIT",), "bytes from 0 to 268435456", _whole(0, 2**28)),
+    _Setting("keep_payload", ("TENURE_KEEP_PAYLOAD",), "yes or no", _yes_or_no),
     _Setting("claim_check", ("TENURE_CLAIM_CHECK",), "a URL such as file:///srv/bodies", str),
     _Setting("wait_for_broker_seconds", ("TENURE_WAIT_FOR_BROKER",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),

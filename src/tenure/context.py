@@ -260,7 +260,8 @@ class SyncContext(_Shared[StateT_contra]):
         return insert_once(tx, self._once_key(effect))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        asked = asyncio.run_coroutine_threadsafe(work, self._loop)  # `testing/virtual.py` looks at it
+        return asked.result()
 
 
 def _encode(value: Any) -> bytes:

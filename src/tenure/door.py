@@ -33,6 +33,7 @@ from tenure.handle import Handle, Read
 from tenure.message import Outgoing, new_id
 from tenure.operating import Operator, this_user
 from tenure.outgoing import outgoing
+from tenure.plural import plural
 from tenure.record import Record
 from tenure.refusal import error_of
 from tenure.state import State
@@ -277,7 +278,7 @@ def _partly(handles: Sequence[Handle[Any] | None], refusals: dict[int, TenureErr
     first = min(refusals)
     sent = len(handles) - len(refusals)
     msg = (
-        f"{len(refusals)} of {len(handles)} messages were not sent{_perhaps(refusals)}, {sent} were; the first that "
-        f"was not is number {first} (counted from 0): {refusals[first]}. See .refusals and .handles"
+        f"{len(refusals)} of {plural(len(handles), 'message')} were not sent{_perhaps(refusals)}, {sent} were; "
+        f"the first that was not is number {first} (counted from 0): {refusals[first]}. See .refusals and .handles"
     )
     return PartlySent(msg, handles, refusals)

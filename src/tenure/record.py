@@ -68,7 +68,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def attempt(self) -> int:
         """Number of the run that is under way, or of the last one; 0: it has not run yet."""
-        return self.counters.attempts + (self.state in (MessageState.LEASED, MessageState.COMPLETED))
+        return self.counters.attempts + (
+            self.state in (MessageState.LEASED, MessageState.COMPLETED) or self._was_cancelled_while_it_ran
+        )
+
+    @property
+    def _was_cancelled_while_it_ran(self) -> bool:
+        last = self.history[-1] if self.state is MessageState.CANCELLED and self.history else None
+        return last is not None and last.how == "cancelled" and last.owner is not None
 
     @property
     def is_finished(self) -> bool:

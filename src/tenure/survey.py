@@ -154,6 +154,8 @@ class _Counted:
         if not is_seen:
             return
         counts = self._counts.setdefault(name, Counter())
+        if what == "overran" and event.data.get("code") == "cancelled":
+            return  # a user's act says nothing about how long the work takes
         if what == "overran":
             self._overran.append((event.message_id or "", name))
         else:

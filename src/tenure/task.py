@@ -76,6 +76,10 @@ class TaskOptions(TypedDict, total=False):
     """Exception classes that no retry can fix: the message becomes a dead letter at once."""
     concurrency: int | None
     """At most this many messages of the task at once in one worker; default: None, as many as it has slots."""
+    keep_payload: bool
+    """True: the payload of a completed message stays in the journal, for debugging; `tenure show` shows it. Default:
+    False (`TENURE_KEEP_PAYLOAD`).
+    """
     runs_in: Literal["loop", "thread", "process"]
     """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
     async functions, thread for plain ones.
@@ -94,6 +98,8 @@ class Policy(msgspec.Struct, frozen=True):
     result_limit: int = 1_048_576
     size: Size | None = None
     profile: str | Profile | SizeTable | None = None
+    #: Whether the payload of a completed message stays in the journal.
+    keep_payload: bool = False
 
 
 class Home(Protocol):
@@ -220,13 +226,15 @@ def task_from(
     """The task that a function becomes, with what the settings say where the options are silent."""
     policy = policy_from(
         options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds,
-        result_limit=settings.result_limit,
+        result_limit=settings.result_limit, keep_payload=settings.keep_payload,
     )  # fmt: skip
     kind: type[Task[..., Any]] = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
     return kind(app, function, name, queue, policy, options.get("runs_in"))
 
 
-def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float, result_limit: int) -> Policy:
+def policy_from(
+    options: TaskOptions, *, max_attempts: int, lease_seconds: float, result_limit: int, keep_payload: bool = False
+) -> Policy:
     """The policy that the decorator's options describe, over the app's defaults."""
     concurrency = options.get("concurrency")
     if concurrency is not None and not is_whole(concurrency, 1):
@@ -235,6 +243,10 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
     heartbeat: Any = options.get("heartbeat", True)
     if not isinstance(heartbeat, bool):
         msg = f"heartbeat={heartbeat!r} is neither True nor False"
+        raise BadTask(msg)
+    kept: Any = options.get("keep_payload", keep_payload)
+    if not isinstance(kept, bool):
+        msg = f"keep_payload={kept!r} is neither True nor False"
         raise BadTask(msg)
     attempts = options.get("max_attempts", max_attempts)
     if not is_whole(attempts, 1, MOST_ATTEMPTS):
@@ -269,6 +281,7 @@ def policy_from(options: TaskOptions, *, max_attempts: int, lease_seconds: float
             result_limit=result_limit,
             size=options.get("size"),
             profile=_profile(options.get("profile")),
+            keep_payload=kept,
         )
     except BadArgument as error:
         msg = str(error).removesuffix("; nothing was sent")

@@ -127,6 +127,36 @@ def test_a_completed_message_shows_its_run_and_its_result(tenure: Run) -> None:
     assert [step["what"] for step in document["life"]] == ["sent", "completed"]
 
 
+def test_a_completed_message_shows_the_payload_that_was_kept(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_KEEP_PAYLOAD", "yes")
+    _sent(tenure, "a")
+    _sent(tenure, "large", image="x" * 20_000)
+    worked("a", "large")
+    assert 'payload (kept by keep_payload) { "image": "a.png" }' in _words(_shown(tenure, "a"))
+    assert answer(tenure("show", URL, "a", "--json"))["body"] == {"image": "a.png"}
+    assert "the first 16,384 of 20,013 bytes" in _shown(tenure, "large")
+    document = answer(tenure("show", URL, "large", "--json"))
+    assert (document["body"], document["kept_payload"]["size"]) == (None, 20_013)
+    assert len(document["kept_payload"]["text"]) == 16_384
+
+
+def test_a_traceback_through_a_deep_library_keeps_the_handlers_own_frame(tenure: Run, folder: Path) -> None:
+    library = folder / "site-packages" / "deep.py"
+    library.parent.mkdir()
+    library.write_text("def dive(depth):\n    return dive(depth - 1) if depth else 1 / 0\n")
+    source = (folder / "jobs.py").read_text()
+    dive = 'import sys; sys.path.append("site-packages"); import deep; deep.dive(20)'
+    (folder / "jobs.py").write_text(source.replace('raise ValueError("no such image")', dive))
+    _sent(tenure, "a", image="broken")
+    worked("a")
+    shown = _shown(tenure, "a")
+    assert "deep.dive(20)" in shown
+    assert "frames of libraries" in shown
+    assert "ZeroDivisionError" in shown
+    assert "return dive(depth - 1)" not in shown
+    assert "return dive(depth - 1)" in _shown(tenure, "a", "--full")
+
+
 def test_a_dead_message_tells_why_with_a_short_traceback(tenure: Run) -> None:
     _sent(tenure, "a", image="broken")
     worked("a")

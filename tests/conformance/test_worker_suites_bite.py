@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tenure import kept_payload
 from tenure.adapters.memory.broker import MemoryBroker
 from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
@@ -28,12 +29,14 @@ from tenure.runtime import (
     intake,
     judging,
     link,
+    reporting,
     routing,
     settling,
     strangers,
     tidying,
 )
 from tenure.runtime.admission import Admission
+from tenure.runtime.cancels import Cancels
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.handling import Handling
@@ -269,7 +272,15 @@ FAULTS = {
     "renews no claim while the broker is away": Fault(
         _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
     ),
+    "fails a run whose checkpoint meets an outage": Fault(
+        _replace(link, "BrokerUnavailable", _Nothing), "ContextOutages"
+    ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
+    "keeps no payload": Fault(_replace(reporting, "_payload", lambda _delivery: {}), "KeepingPayloads"),
+    "keeps every payload": Fault(
+        _replace(reporting, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body))), "KeepingPayloads"
+    ),
+    "keeps payloads of any size": Fault(_replace(kept_payload, "KEPT_BYTES", 10**9), "KeepingPayloads"),
     "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
     "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),
     "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),
@@ -303,6 +314,7 @@ FAULTS = {
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
     "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
     "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
+    "takes a cancel for a lost lease": Fault(_replace(Cancels, "look", _does_nothing_async), "Operating"),
     "ignores the limit of a task": Fault(_replace(Quotas, "enter", lambda *_: True), "Operating"),
     "discards the body of a dead letter": Fault(_discards_the_body_of_whatever_ends, "ClaimChecks"),
     "discards no body": Fault(_replace(Fetching, "settled", _does_nothing), "ClaimChecks"),

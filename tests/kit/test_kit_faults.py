@@ -208,6 +208,20 @@ async def test_a_plain_function_beside_a_crash_ends_before_its_message_runs_agai
     assert trace == ["begin", "end", "begin", "end"]
 
 
+async def test_a_checkpoint_of_a_plain_function_waits_for_the_end_of_an_outage(kit: Kit) -> None:
+    """Virtual time goes on while its thread waits for its context."""
+
+    @kit.app.task(max_attempts=1)
+    def work(ctx: SyncContext) -> int:
+        ctx.checkpoint(7)
+        return ctx.last_checkpoint(int) or 0
+
+    kit.fail_broker(seconds=60)
+    handle = await work.submit()
+    await kit.drain()
+    assert await handle.result() == 7
+
+
 async def test_a_hand_off_goes_out_once_over_a_crash(kit: Kit) -> None:
     mailed: list[str] = []
 

@@ -71,3 +71,32 @@ async def test_the_next_outage_is_told_again_and_that_of_another_worker_by_itsel
             first.succeeded(logger, "leasing")
             other.succeeded(logger, "leasing elsewhere")
     assert len(caplog.messages) == 8
+
+
+async def test_loops_of_one_logger_say_one_line_between_them(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = logging.getLogger("test.other")
+    first, *more = [Backoff(virtual_clock) for _ in range(4)]
+    with caplog.at_level(logging.DEBUG):
+        first.failed(logger, "leasing", OSError("no route"))
+        for one in more:
+            one.failed(other, "ctx.checkpoint", OSError("no route"))
+        for one in more:
+            one.succeeded(other, "ctx.checkpoint")
+        first.succeeded(logger, "leasing")
+    assert [(record.name, record.levelname) for record in caplog.records] == [
+        ("test", "WARNING"), ("test.other", "DEBUG"), ("test.other", "DEBUG"), ("test", "WARNING"),
+    ]  # fmt: skip
+
+
+async def test_one_that_gave_up_does_not_hold_back_the_end_of_the_outage(
+    virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = Backoff(virtual_clock), Backoff(virtual_clock)
+    with caplog.at_level(logging.WARNING):
+        first.failed(logger, "leasing", OSError("no route"))
+        second.failed(logger, "ctx.checkpoint", OSError("no route"))
+        second.gave_up()
+        first.succeeded(logger, "leasing")
+    assert len(caplog.messages) == 2

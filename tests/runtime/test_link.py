@@ -17,6 +17,7 @@ from tenure.runtime.link import Desk, WorkerLink
 from tenure.runtime.progress import ProgressWriter
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
+from tenure.verdict import Lost
 
 
 class Bench:
@@ -29,11 +30,11 @@ class Bench:
             harness.broker, harness.state.ledger, harness.clock,
             on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
         )  # fmt: skip
-        self.progress = ProgressWriter(harness.state.records)
-        wire = Wire(harness.broker, harness.state)
+        self.progress = ProgressWriter(harness.state.records, harness.clock)
+        self.wire = wire = Wire(harness.broker, harness.state)
         wire.body_limit = body_limit
         self.desk = Desk(
-            self.heartbeat, harness.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall
+            self.heartbeat, wire.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall
         )
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
@@ -75,6 +76,19 @@ async def test_a_stale_holder_keeps_no_checkpoint(harness: Harness) -> None:
     with pytest.raises(LeaseLost):
         await bench.context.checkpoint(1)
     assert await bench.context.last_checkpoint() is None
+
+
+@pytest.mark.parametrize("how", ["lease_lost", "left", "ending"])
+async def test_a_run_that_was_ended_does_not_wait_for_the_store(harness: Harness, how: str) -> None:
+    """As in a thread, which cannot be ended from outside."""
+    bench = await bench_on(harness)
+    bench.wire.away()
+    waiting = asyncio.create_task(bench.context.checkpoint(1))
+    await asyncio.sleep(10)
+    assert not waiting.done()
+    setattr(bench.delivery, how, Lost() if how == "ending" else True)
+    with pytest.raises(LeaseLost, match=r"was ended while ctx\.checkpoint waited"):
+        await asyncio.wait_for(waiting, 5)
 
 
 async def test_a_lost_lease_starts_no_effect(harness: Harness) -> None:

@@ -248,3 +248,19 @@ def test_a_snooze_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert record.getMessage().endswith("429; snoozed, again in 60.0 s")
+
+
+@pytest.mark.parametrize("settlement", [None, Settlement(Outcome.ALREADY_GONE), Settlement(Outcome.TAKEN_OVER)])
+@pytest.mark.parametrize(("by", "words"), [("alice (cli)", "cancelled by alice (cli); "), ("", "cancelled; ")])
+def test_a_users_cancel_is_no_warning(
+    caplog: pytest.LogCaptureFixture, settlement: Settlement | None, by: str, words: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    one = delivery(Lost() if settlement is None else Completed(b"1"))
+    one.cancelled_by = by
+    reporting.log(one, settlement)
+    (record,) = caplog.records
+    assert (record.levelname, record.__dict__["code"]) == ("INFO", "cancelled")
+    assert words in record.getMessage()
+    fact = reporting.event_of(one, settlement, owner="w/1", at=1.0)
+    assert (fact.data["code"], fact.data["by"]) == ("cancelled", by)

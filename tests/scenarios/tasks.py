@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tenure import Context, SyncContext, Tenure
+from tenure import Context, Snooze, SyncContext, Tenure
 
 from .traces import Traces
 
@@ -147,6 +147,49 @@ async def stand_by(ctx: Context, seconds: float) -> Answer:
         return _answer(ctx, run)
 
 
+async def turn_pages(ctx: Context, gate: str) -> Answer:
+    """Count pages until the gate is open. A worker that stops gets a checkpoint and a snooze, as the docs advise."""
+    page = await ctx.last_checkpoint(int) or 0
+    with traces().run(ctx) as run:
+        begun_at = page
+        while not _is_open(gate):
+            page += 1
+            await asyncio.sleep(LOOK_SECONDS)
+            if ctx.stopping:
+                await ctx.checkpoint(page)
+                raise Snooze(reason=f"stopped at page {page}")
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run) | {"attempt": ctx.attempt, "begun_at": begun_at}
+
+
+async def keep_pages(ctx: Context, gate: str) -> Answer:
+    """Write a checkpoint and the progress again and again until the gate is open."""
+    with traces().run(ctx) as run:
+        page = 0
+        while not _is_open(gate):
+            page += 1
+            await ctx.checkpoint(page)
+            ctx.progress(0.5, f"page {page}")
+            await asyncio.sleep(LOOK_SECONDS)
+        assert await ctx.last_checkpoint(int) == page
+        await asyncio.to_thread(traces().effect, ctx, run)
+        return _answer(ctx, run)
+
+
+def keep_pages_elsewhere(ctx: SyncContext, gate: str) -> Answer:
+    """The same, in a thread or in a child process."""
+    with traces().run(ctx) as run:
+        page = 0
+        while not _is_open(gate):
+            page += 1
+            ctx.checkpoint(page)
+            ctx.progress(0.5, f"page {page}")
+            time.sleep(LOOK_SECONDS)
+        assert ctx.last_checkpoint(int) == page
+        traces().effect(ctx, run)
+        return _answer(ctx, run)
+
+
 def hang_in_process(ctx: SyncContext) -> Answer:
     """Never end, and show it."""
     with traces().run(ctx) as run:
@@ -169,4 +212,8 @@ def register(app: Tenure) -> None:
     app.task(max_attempts=3, retry_delay=0.05)(fail)
     app.task(kill_worker)
     app.task(stand_by)
+    app.task(max_attempts=3)(turn_pages)
+    app.task(max_attempts=1)(keep_pages)
+    app.task(name="keep_pages_in_thread", max_attempts=1)(keep_pages_elsewhere)
+    app.task(name="keep_pages_in_process", runs_in="process", max_attempts=1)(keep_pages_elsewhere)
     app.task(runs_in="process", max_hold=2.0, max_attempts=1)(hang_in_process)

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from tenure.cli.plain import one_line, plain_json, plain_lines
+from tenure.plural import plural as plural  # noqa: PLC0414 - the commands take it from here
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,11 +93,6 @@ def count(number: int | None, *, estimated: bool = False) -> str:
     if number is None:
         return "–"
     return f"{'~' if estimated else ''}{number:,}"
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:

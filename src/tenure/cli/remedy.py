@@ -39,7 +39,7 @@ _REMEDIES = {
     "queue_gone": "Create the queue again, or put create=yes into the URL.",
     "queue_missing": "Create the queue, or put create=yes into the URL.",
     "bad_queue_name": "Use letters, digits, - and _, at most 80.",
-    "redrive_too_soon": "Set maxReceiveCount to 100 or more, remove the policy, or put redrive_policy=accept into the URL.",
+    "redrive_too_soon": "Set maxReceiveCount to 100 or more, or put redrive_policy=accept into the URL.",
     "store_unreadable": "Check the permissions of the file and its folder.",
     "store_unwritable": "Check permissions and free space.",
     "store_damaged": "Restore a copy.",

@@ -16,6 +16,9 @@ _WORDS = {
     EventKind.LEASE_LOST: "lost",
     EventKind.LATE_SETTLE: "settled too late",
 }
+#: The code in the event of a run that a user's cancel ended, which is no trouble; and the word for it.
+_CANCELLED = "cancelled"
+_STOPPED = (EventKind.LEASE_LOST, EventKind.LATE_SETTLE)
 #: The kinds whose reason is worth a word: what is retried has been told of line by line.
 _WITH_REASON = (EventKind.GIVEN_BACK,)
 
@@ -26,21 +29,25 @@ class Tally:
     def __init__(self) -> None:
         """Nothing was done yet."""
         self._counts: dict[EventKind, Counter[str]] = {}
+        self._cancelled = 0
         #: As of the last `since_last`.
-        self._told: Counter[EventKind] = Counter()
+        self._told: Counter[str] = Counter()
 
     def publish(self, events: Sequence[Event]) -> None:
         """Count."""
         for event in events:
-            if event.kind in _WORDS:
-                code = str(event.data.get("code") or "")
+            code = str(event.data.get("code") or "")
+            if event.kind in _STOPPED and code == _CANCELLED:
+                self._cancelled += 1
+            elif event.kind in _WORDS:
                 self._counts.setdefault(event.kind, Counter())[code] += 1
 
     def since_last(self) -> str:
         """What was done since the last call, in a line; empty: nothing."""
-        totals = Counter({kind: counts.total() for kind, counts in self._counts.items()})
+        totals = Counter({_WORDS[kind]: counts.total() for kind, counts in self._counts.items()})
+        totals[_CANCELLED] = self._cancelled
         new, self._told = totals - self._told, totals
-        return ", ".join(f"{new[kind]} {word}" for kind, word in _WORDS.items() if new[kind])
+        return ", ".join(f"{new[word]:,} {word}" for word in (*_WORDS.values(), _CANCELLED) if new[word])
 
     @property
     def given_back(self) -> dict[str, int]:
@@ -50,10 +57,11 @@ class Tally:
     def __str__(self) -> str:
         """What was done, in a line."""
         told = [
-            f"{counts.total()} {word}{_reasons(counts) if kind in _WITH_REASON else ''}"
+            f"{counts.total():,} {word}{_reasons(counts) if kind in _WITH_REASON else ''}"
             for kind, word in _WORDS.items()
             if (counts := self._counts.get(kind))
         ]
+        told += [f"{self._cancelled:,} {_CANCELLED}"] if self._cancelled else []
         return ", ".join(told) or "nothing, there was nothing to do"
 
 

@@ -5,6 +5,7 @@ run gets its verdict here and goes straight to `settling`; the rest is held by `
 Before: `intake.py`.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from tenure.message import Counters, Message
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules.lapse import is_lost_too_often, max_lost
 from tenure.runtime import strangers
+from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.learning import Learning
 from tenure.runtime.room import Room
@@ -29,6 +31,8 @@ from tenure.runtime.strangers import Strangers
 from tenure.state import State
 from tenure.task import Task
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
+
+logger = logging.getLogger("tenure.admission")
 
 
 class Crew(Protocol):
@@ -70,6 +74,7 @@ class Admission:
         self._strangers = Strangers(state, clock, probe=probe)
         self._routing = routing or Routing(None, 1)
         self._clock = clock
+        self._trouble = Backoff(clock)
         self._wall = wall
         self._slots = slots
         self._crew = crew
@@ -136,6 +141,7 @@ class Admission:
             answers = await self._ledger.claim(requests)
         except BrokerUnavailable as error:
             # Closed by default: without the ledger's word nothing that needs it is run.
+            self._trouble.failed(logger, "claiming", error)
             for delivery in asking:
                 self._refuse(delivery, Returned(1.0, Reason(error.code, f"the ledger is away: {error}")))
             return [d for d in deliveries if d not in asking]
@@ -144,6 +150,7 @@ class Admission:
             for delivery in asking:
                 self._refuse(delivery, Lost())
             return [d for d in deliveries if d not in asking]
+        self._trouble.succeeded(logger, "claiming")
         refused = {d for d, answer in zip(asking, answers, strict=True) if not self._let_in(d, answer)}
         return [d for d in deliveries if d not in refused]
 

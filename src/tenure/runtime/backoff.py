@@ -1,7 +1,7 @@
-"""Waiting for something that is away: growing pauses, and one clear log line a spell.
+"""Waiting for a store that is away: growing pauses, and one log line for an outage.
 
-The loops of a worker all meet the same outage. The first to meet it says so, the last to get over it says that it is
-over; what the others have to say is for those who look closer.
+All loops of a worker meet the same outage. The first to meet it logs a WARNING, the last to recover logs that it is
+over. The other loops log at DEBUG, and never more than one line for each logger.
 """
 
 import asyncio
@@ -28,33 +28,47 @@ class Backoff:
         self._clock = clock
         #: When the trouble began, here or for another loop. None: there is none here.
         self._since: float | None = None
+        self._logger: logging.Logger | None = None
         self._seconds = _FIRST
 
     def failed(self, logger: logging.Logger, what: str, error: Exception, level: int = logging.WARNING) -> None:
-        """Note a failure; says so once a spell."""
+        """Note a failure; logged once an outage."""
         if self._since is None:
             now = self._clock.monotonic()
             with _LOCK:
                 others = self._others()
-                self._since = min([now, *others])
+                self._since = min([now, *(since for since, _ in others)])
+                self._logger = logger
                 _IN_TROUBLE.add(self)
-            level = logging.DEBUG if others else level
-            logger.log(level, "%s: %s; trying again until it works", what, error)
+            _say(others, logger, level, "%s: %s; trying again until it works", what, error)
 
     def succeeded(self, logger: logging.Logger, what: str) -> None:
-        """Note a success; says so after a spell of failures."""
+        """Note a success; logged after an outage."""
         if self._since is not None:
             with _LOCK:
                 _IN_TROUBLE.discard(self)
-                level = logging.DEBUG if self._others() else logging.WARNING
-            logger.log(level, "%s works again after %.1f s", what, self._clock.monotonic() - self._since)
+                others = self._others()
+            _say(
+                others,
+                logger,
+                logging.WARNING,
+                "%s works again after %.1f s",
+                what,
+                self._clock.monotonic() - self._since,
+            )
             self._since = None
             self._seconds = _FIRST
 
-    def _others(self) -> list[float]:
-        """Since when others are in trouble, by the same clock: with another one they are no part of this worker."""
+    def gave_up(self) -> None:
+        """Nobody waits here any more, and whether it works again is not known: nothing is logged."""
+        with _LOCK:
+            _IN_TROUBLE.discard(self)
+        self._since = None
+
+    def _others(self) -> list[tuple[float, logging.Logger | None]]:
+        """Since when other loops with the same clock are in trouble. Another clock belongs to another worker."""
         return [
-            one._since  # noqa: SLF001 - of its own class
+            (one._since, one._logger)  # noqa: SLF001 - of its own class
             for one in _IN_TROUBLE
             if one is not self and one._clock is self._clock and one._since is not None  # noqa: SLF001
         ]
@@ -63,3 +77,12 @@ class Backoff:
         """Wait a little longer each time."""
         await asyncio.sleep(self._seconds * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
         self._seconds = min(_MOST, self._seconds * 2)
+
+
+def _say(
+    others: list[tuple[float, logging.Logger | None]], logger: logging.Logger, level: int, text: str, *arguments: object
+) -> None:
+    """`level` for the first and the last of an outage; one line of each other logger at DEBUG."""
+    if any(other is logger for _, other in others):
+        return
+    logger.log(logging.DEBUG if others else level, text, *arguments)

@@ -14,6 +14,7 @@ from operator import attrgetter
 
 from tenure.errors import BrokerError
 from tenure.event import Event
+from tenure.plural import plural
 from tenure.sink import Sink
 from tenure.state import Journal
 
@@ -51,7 +52,8 @@ class Bus:
             try:
                 sink.publish(events)
             except Exception:
-                logger.exception("%s failed; %d events did not reach it", type(sink).__name__, len(events))
+                missed = plural(len(events), "event")
+                logger.exception("%s failed; it did not get %s", type(sink).__name__, missed)
         self._keep(events)
         self._wake.set()
 
@@ -94,13 +96,16 @@ class Bus:
             if not self._away:
                 self._away = True
                 # For those who look closer: others ask at the same place once a second, and warn.
-                logger.debug("journal is away, %d events wait: %s", len(self._waiting) + len(batch), error)
+                logger.debug("the journal is away, with %s waiting: %s", self._to_follow(batch), error)
             return False
         self._batch = []
         if self._away:
             self._away = False
-            logger.debug("journal is back, %d events follow", len(self._waiting) + len(batch))
+            logger.debug("the journal is back; next: %s", self._to_follow(batch))
         if self._dropped:
-            logger.warning("%d events were dropped while the journal was away", self._dropped)
+            logger.warning("dropped %s while the journal was away", plural(self._dropped, "event"))
             self._dropped = 0
         return True
+
+    def _to_follow(self, batch: Sequence[Event]) -> str:
+        return plural(len(self._waiting) + len(batch), "event")

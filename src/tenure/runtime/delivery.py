@@ -22,9 +22,9 @@ class Delivery:
     """Everything the worker knows about one message in flight."""
 
     __slots__ = (
-        "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed", "is_routed",
-        "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size", "started", "task",
-        "thread", "token", "verdict",
+        "cancelled_by", "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed",
+        "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size",
+        "started", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -69,6 +69,8 @@ class Delivery:
         # settling
         #: The ledger has it as done: whatever the broker says after that, it is completed.
         self.sealed = False
+        #: Who cancelled it while we held it. Empty: somebody. None: nobody, as far as is known.
+        self.cancelled_by: str | None = None
 
     @property
     def attempt(self) -> int:

@@ -38,6 +38,7 @@ class Fetching:
         #: None: nothing that is handed on gets a ticket.
         self._limit = traits.body_limit if traits is not None and traits.takes_tickets else None
         self._clock = clock
+        self._trouble = Backoff(clock)
         self._done: list[Message] = []
         self._wake = asyncio.Event()
 
@@ -65,10 +66,11 @@ class Fetching:
                 return self._mend(delivery, f"{error}; give all workers and senders the same claim_check")
             return Dead(Reason("body_missing", f"{error}; restore it there and redrive, or send the message anew"))
         except BrokerUnavailable as error:
-            logger.warning("%s waits, its body cannot be fetched: %s", delivery.id, error)
+            self._trouble.failed(logger, "fetching large bodies", error)
             return Returned(AWAY_SECONDS, Reason("cloakroom_unavailable", f"its body cannot be fetched: {error}"))
         except TenureError as error:
             return self._mend(delivery, f"its body cannot be fetched: {error}")
+        self._trouble.succeeded(logger, "fetching large bodies")
         delivery.checked, delivery.message = message, whole
         delivery.started = self._clock.monotonic()  # the handler has not had this time
         return None

@@ -19,6 +19,7 @@ from tenure.context import Context, SyncContext
 from tenure.errors import BrokerUnavailable, ConfigurationError
 from tenure.message import Message
 from tenure.middleware import around
+from tenure.plural import plural
 from tenure.record import Ending
 from tenure.rules.lapse import must_run_alone
 from tenure.runtime.calling import without_stop
@@ -252,7 +253,8 @@ class Handling:
         except ChildDied as death:
             counters = delivery.lease.counters
             text = (
-                f"its worker died {counters.crashes} times and its lease ended unseen {counters.lost} times while it "
+                f"its worker died {plural(counters.crashes, 'time')} and its lease ended unseen "
+                f"{plural(counters.lost, 'time')} while it "
                 f"ran; run alone, its process {death.describe()}"
             )
             return Dead(Reason("crashed_alone", text))

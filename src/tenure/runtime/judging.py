@@ -15,10 +15,12 @@ from tenure import middleware
 from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.given import LONGEST_SECONDS
 from tenure.message import Message
+from tenure.plural import plural
 from tenure.task import Policy, Task
+from tenure.traceback_text import shorten
 from tenure.verdict import SNOOZED, Dead, Reason, Reject, Retried, Retry, Snooze, Snoozed
 
-#: A traceback is kept for people; its end tells most.
+#: A traceback is kept for people, in so many characters.
 TRACEBACK_LIMIT = 4000
 #: And of what an error says: some carry a whole document.
 TEXT_LIMIT = 4000
@@ -94,7 +96,7 @@ def judge_failure(
     """Another try, or the dead letters if this was the last one."""
     most = message.overrides.max_attempts or policy.retry.max_attempts
     if attempt >= most:
-        text = f"gave up after {attempt} of {most} attempts; the last one: {reason.text}"
+        text = f"gave up after {attempt} of {plural(most, 'attempt')}; the last one: {reason.text}"
         return Dead(Reason("max_attempts", text, reason.traceback, reason.error), counted=True)
     delay = policy.retry.delay_seconds(attempt, draw) if after is None else min(max(0.0, after), LONGEST_SECONDS)
     return Retried(delay, reason)
@@ -107,7 +109,7 @@ def judge_snooze(
     most, reason = policy.retry.max_snoozes, snoozed.reason
     if before < most:
         return Snoozed(snoozed.after_seconds, msgspec.structs.replace(reason, count=before + 1))
-    text = f"it was put off {before} times, and max_snoozes is {most}; the last time: {reason.text}"
+    text = f"it was put off {plural(before, 'time')}, and max_snoozes is {most}; the last time: {reason.text}"
     failed = Reason("max_snoozes", text, count=before + 1)
     return judge_failure(failed, policy, message, attempt, draw, after=snoozed.after_seconds)
 
@@ -143,5 +145,4 @@ def _traceback(error: BaseException) -> str:
     told = traceback.TracebackException.from_exception(error)
     theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
     told.stack = traceback.StackSummary.from_list(theirs or list(told.stack))
-    text = _storable("".join(told.format()))
-    return text if len(text) <= TRACEBACK_LIMIT else "…" + text[-TRACEBACK_LIMIT:]
+    return shorten(_storable("".join(told.format())), TRACEBACK_LIMIT)

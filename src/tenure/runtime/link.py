@@ -1,8 +1,13 @@
-"""The link between a handler's context and this worker, for handlers in the same process or a child's parent."""
+"""The link between a handler's context and this worker, for handlers in the same process or a child's parent.
+
+A call that needs the store waits while the store is away, as settling does, for as long as the message is ours. An
+outage is not a failed attempt.
+"""
 
 import contextlib
-from collections.abc import Callable
-from typing import Any
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck, Judge, refusal
@@ -11,12 +16,17 @@ from tenure.errors import BadArgument, BrokerUnavailable, LeaseLost
 from tenure.given import seconds as duration
 from tenure.record import Progress
 from tenure.refusal import error_of
+from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.learning import Learning
 from tenure.runtime.progress import ProgressWriter
 from tenure.sizing import checked
 from tenure.state import Records
+
+T = TypeVar("T")
+
+logger = logging.getLogger("tenure.context")
 
 
 class Desk:
@@ -109,7 +119,8 @@ class WorkerLink:
         """Renew now, for as long as the broker lends at most."""
         if seconds is not None:
             seconds = min(duration(seconds, "touch", least=0.001), self._desk.max_lease_seconds)
-        await self._desk.heartbeat.touch_now(self._delivery, seconds)
+        touch_now = self._desk.heartbeat.touch_now
+        await self._once_store_answers("ctx.touch", lambda: touch_now(self._delivery, seconds))
 
     def progress(self, progress: Progress) -> None:
         """Keep for the next write."""
@@ -117,13 +128,36 @@ class WorkerLink:
 
     async def checkpoint(self, data: bytes) -> None:
         """Write through: the handler may rely on it when this returns."""
-        if self._delivery.lease_lost or not await self._desk.records.checkpoint(self._delivery.lease, data):
-            msg = f"the lease on {self._delivery.id} is lost; the checkpoint was not kept"
+        delivery, records = self._delivery, self._desk.records
+        if delivery.lease_lost or not await self._once_store_answers(
+            "ctx.checkpoint", lambda: records.checkpoint(delivery.lease, data)
+        ):
+            msg = f"the lease on {delivery.id} is lost; the checkpoint was not kept"
             raise LeaseLost(msg)
 
     async def load_checkpoint(self) -> bytes | None:
         """What an earlier run kept."""
-        return await self._desk.records.load_checkpoint(self._delivery.id)
+        records, id = self._desk.records, self._delivery.id
+        return await self._once_store_answers("ctx.last_checkpoint", lambda: records.load_checkpoint(id))
+
+    async def _once_store_answers(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask, and again while the store is away; raises `LeaseLost` once the run was ended from outside."""
+        delivery, backoff = self._delivery, Backoff(self._desk.clock)
+        try:
+            while True:
+                try:
+                    answer = await ask()
+                except BrokerUnavailable as error:
+                    backoff.failed(logger, what, error)
+                else:
+                    backoff.succeeded(logger, what)
+                    return answer
+                await backoff.pause()
+                if delivery.lease_lost or delivery.left or delivery.ending is not None:
+                    msg = f"the run of {delivery.id} was ended while {what} waited for the store; nothing was written"
+                    raise LeaseLost(msg)
+        finally:
+            backoff.gave_up()
 
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on with the ack. What `send` would refuse is refused now, while the handler can react."""

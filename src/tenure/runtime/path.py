@@ -21,6 +21,7 @@ from tenure.runtime import reporting
 from tenure.runtime.admission import Admission
 from tenure.runtime.beside import Beside
 from tenure.runtime.bus import Bus
+from tenure.runtime.cancels import Cancels
 from tenure.runtime.children import Children
 from tenure.runtime.deletions import Deletions
 from tenure.runtime.delivery import Delivery
@@ -70,9 +71,10 @@ class Path:
         self._strangers = reporting.Strangers(clock)
         self._room = Room(clock, slots)
         self._room.on_free, self._room.on_tired = self._start, self._give_back
-        self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report, claim_check)
+        look_why = Cancels(state.records, state.journal).look
+        self.outbox = Outbox(broker, state.ledger, heartbeat, clock, self._report, claim_check, look_why=look_why)
         self.fetching = Fetching(claim_check, broker.traits, clock)
-        self.progress = ProgressWriter(state.records)
+        self.progress = ProgressWriter(state.records, clock)
         self.learning = learning = Learning(
             state.journal, tasks, broker.traits, clock, lease_seconds=options.lease_seconds, is_on=options.learning
         )

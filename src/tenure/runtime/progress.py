@@ -1,11 +1,17 @@
-"""Progress is noted at once and written once a second: a handler may report as often as it likes."""
+"""Progress is noted at once and written once a second: a handler may report as often as it likes.
+
+While the store is away the newest value of each message is kept, and written when the store is back.
+"""
 
 import asyncio
 import logging
 import threading
 
-from tenure.errors import BrokerError
+from tenure.clock import Clock
+from tenure.errors import BrokerError, BrokerUnavailable
+from tenure.plural import plural
 from tenure.record import Progress
+from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
 from tenure.state import Records
 
@@ -17,9 +23,10 @@ WRITE_SECONDS = 1.0
 class ProgressWriter:
     """The latest word of each handler, on its way to the records."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, clock: Clock) -> None:
         """Write to `records`."""
         self._records = records
+        self._backoff = Backoff(clock)
         self._noted: dict[Delivery, Progress] = {}
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
@@ -39,10 +46,20 @@ class ProgressWriter:
             await asyncio.sleep(WRITE_SECONDS)
             with self._lock:
                 noted, self._noted = self._noted, {}
-            entries = [(d.lease, p) for d, p in noted.items() if not d.lease_lost and d.verdict is None]
-            if not entries:
-                continue
-            try:
-                await self._records.progress(entries)
-            except BrokerError as error:
-                logger.warning("progress of %d messages was not written: %s", len(entries), error)
+            await self._write({d: p for d, p in noted.items() if not d.lease_lost and d.verdict is None})
+
+    async def _write(self, noted: dict[Delivery, Progress]) -> None:
+        if not noted:
+            return
+        what = f"writing the progress of {plural(len(noted), 'message')}"
+        try:
+            await self._records.progress([(delivery.lease, progress) for delivery, progress in noted.items()])
+        except BrokerUnavailable as error:
+            self._backoff.failed(logger, what, error)
+            with self._lock:
+                self._noted = noted | self._noted  # what was noted meanwhile is newer
+            self._wake.set()
+        except BrokerError as error:
+            logger.warning("%s failed: %s; the next value is tried again", what, error)
+        else:
+            self._backoff.succeeded(logger, "writing progress")

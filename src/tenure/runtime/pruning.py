@@ -8,6 +8,7 @@ import logging
 import os
 
 from tenure.errors import BrokerError
+from tenure.plural import plural
 from tenure.state import Board, Journal
 
 logger = logging.getLogger("tenure.pruning")
@@ -40,4 +41,4 @@ class Pruner:
             except BrokerError as error:
                 logger.warning("the journal was not pruned (%s); the next try is in %g s", error, PRUNE_SECONDS)
             else:
-                logger.debug("%d old events forgotten", gone)
+                logger.debug("removed %s from the journal", plural(gone, "old event"))

@@ -7,7 +7,9 @@ configures logging.
 
 import logging
 
+from tenure import kept_payload
 from tenure.clock import Clock
+from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.quota import SURPLUS
@@ -21,8 +23,14 @@ logger = logging.getLogger("tenure.worker")
 GONE = "its lease is gone: it was cancelled, or somebody else has it now"
 #: The same where nobody renews it (`heartbeat=False`).
 LAPSED = "it was cancelled, or ran for longer than its lease, which nobody renews (heartbeat=False)"
+#: The code of a run that ended because somebody cancelled its message.
+CANCELLED = "cancelled"
 #: Most give-backs are the worker's own affair. A stranger is worth a look; a task at its limit is as it should be.
-_RETURN_LEVELS = {UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG}
+#: An outage is told once by whoever meets it, not for each message.
+_RETURN_LEVELS = {
+    UNKNOWN_TASK: logging.WARNING, SURPLUS.code: logging.DEBUG, BrokerUnavailable.code: logging.DEBUG,
+    "cloakroom_unavailable": logging.DEBUG,
+}  # fmt: skip
 #: Of strangers there may be very many at a time, and one says it all.
 _STRANGERS = (UNKNOWN_TASK, KNOWN_ELSEWHERE)
 _STRANGERS_SECONDS = 60.0
@@ -75,13 +83,14 @@ def event_of(delivery: Delivery, settlement: Settlement | None, *, owner: str, a
 
 
 def _fact(delivery: Delivery, settlement: Settlement | None) -> tuple[EventKind, dict[str, object]]:
+    cancelled = {} if delivery.cancelled_by is None else {"code": CANCELLED, "by": delivery.cancelled_by}
     if settlement is None:
-        return EventKind.LEASE_LOST, {}
+        return EventKind.LEASE_LOST, {**cancelled}
     if not settlement.took_effect and not delivery.sealed:
-        return EventKind.LATE_SETTLE, {"outcome": settlement.outcome}
+        return EventKind.LATE_SETTLE, {"outcome": settlement.outcome, **cancelled}
     match delivery.verdict:
         case Completed():
-            return EventKind.COMPLETED, _delete(settlement)
+            return EventKind.COMPLETED, _delete(settlement) | _payload(delivery)
         case Dead(reason):
             return EventKind.DEAD, {"code": reason.code, "reason": reason.text}
         case Retried(after, reason) | Snoozed(after, reason) | Returned(after, reason) as verdict:
@@ -98,6 +107,14 @@ def _delete(settlement: Settlement) -> dict[str, object]:
     return {} if settlement.took_effect else {"delete": settlement.outcome}
 
 
+def _payload(delivery: Delivery) -> dict[str, object]:
+    """For debugging, where its task asks for it."""
+    message, task = delivery.message, delivery.task
+    if message is None or task is None or not task.policy.keep_payload:
+        return {}
+    return kept_payload.fields_of(bytes(message.body))
+
+
 def log(
     delivery: Delivery, settlement: Settlement | None, strangers: Strangers | None = None, *, at: float = 0.0
 ) -> None:  # fmt: skip
@@ -105,7 +122,9 @@ def log(
 
     `strangers` keeps messages of an unknown task from filling the log.
     """
-    if settlement is None:
+    if delivery.cancelled_by is not None and (settlement is None or not settlement.took_effect):
+        _say_cancelled(delivery, settlement)
+    elif settlement is None:
         _say(logging.WARNING, delivery, f"{GONE if delivery.is_renewed else LAPSED}; nothing was settled")
     elif isinstance(delivery.verdict, Completed) and (delivery.sealed or settlement.took_effect):
         if logger.isEnabledFor(logging.DEBUG):
@@ -118,6 +137,13 @@ def log(
         _say(logging.WARNING, delivery, f"settled too late ({settlement.outcome.value}): {GONE}; nothing was changed")
     else:
         _say_verdict(delivery, strangers)
+
+
+def _say_cancelled(delivery: Delivery, settlement: Settlement | None) -> None:
+    """A user's act: nothing is wrong."""
+    by = f" by {delivery.cancelled_by}" if delivery.cancelled_by else ""
+    then = "its run was ended" if settlement is None else "its run had ended, and what it returned was refused"
+    _say(logging.INFO, delivery, f"cancelled{by}; {then}", more={"code": CANCELLED})
 
 
 def _say_completed(delivery: Delivery, at: float) -> None:

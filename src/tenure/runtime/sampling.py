@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from tenure.errors import BrokerError
+from tenure.plural import plural
 from tenure.runtime.delivery import Delivery
 from tenure.sample import Ended, Sample
 from tenure.settlement import Settlement
@@ -136,4 +137,4 @@ class Sampler:
         try:
             await self._journal.sample(samples)
         except BrokerError as error:
-            logger.debug("how long %d runs took was not kept: %s", len(samples), error)
+            logger.debug("how long %s took was not kept: %s", plural(len(samples), "run"), error)

@@ -7,7 +7,7 @@ heartbeat; the store's fence decides when it is back.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.lease import Lease
 from tenure.message import Outgoing
+from tenure.plural import plural
 from tenure.refusal import of_hand_off
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
@@ -43,14 +44,19 @@ class Outbox:
 
     def __init__(
         self, broker: Broker, ledger: Ledger, heartbeat: Heartbeat, clock: Clock, report: Report,
-        claim_check: ClaimCheck | None = None,
+        claim_check: ClaimCheck | None = None, *,
+        look_why: Callable[[Sequence[Delivery]], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
-        """Settle with `broker`, seal with `ledger`, tell `report`; what a queue finds too large goes by claim check."""
+        """Settle with `broker`, seal with `ledger`, tell `report`; what a queue finds too large goes by claim check.
+
+        `look_why` is asked why nothing was settled, before `report` is told.
+        """
         self._broker = broker
         self._ledger = ledger
         self._heartbeat = heartbeat
         self._report = report
         self._claim_check = claim_check
+        self._look_why = look_why
         self._backoff = Backoff(clock)
         self._waiting: list[Delivery] = []
         self._wake = asyncio.Event()
@@ -85,7 +91,7 @@ class Outbox:
                 await self._settle(await self._seal(mine), settlements)
             except BrokerUnavailable as error:
                 mine = [pair for pair in mine if pair[0] not in settlements and not _is_lost(pair[0])]
-                self._backoff.failed(logger, f"settling {len(mine)} messages", error)
+                self._backoff.failed(logger, f"settling {plural(len(mine), 'message')}", error)
                 open_ = self._hold_again(mine)
                 unanswered.update(open_ if error.outcome_unknown else ())
                 await self._backoff.pause()
@@ -108,8 +114,15 @@ class Outbox:
             self._backoff.succeeded(logger, "settling")
             for delivery in unanswered & settlements.keys():
                 settlements[delivery] = _as_far_as_known(delivery, settlements[delivery])
-            self._report([(delivery, settlements.get(delivery) or _unsettled(delivery)) for delivery in batch])
+            await self._tell([(delivery, settlements.get(delivery) or _unsettled(delivery)) for delivery in batch])
             return
+
+    async def _tell(self, settled: list[tuple[Delivery, Settlement | None]]) -> None:
+        """Report; of what was not settled, first find out whether somebody cancelled it."""
+        refused = [delivery for delivery, settlement in settled if not delivery.sealed and _is_refused(settlement)]
+        if refused and self._look_why is not None:
+            await self._look_why(refused)
+        self._report(settled)
 
     def _part(self, mine: list[tuple[Delivery, Lease]], error: Exception) -> bool:
         """One entry spoils the batch, and it is no outage: settle singly, and put aside what cannot be settled at all.
@@ -117,7 +130,8 @@ class Outbox:
         Otherwise one message would end every worker that gets it. False: even that was tried in vain.
         """
         if len(mine) != 1:
-            logger.error("settling %d messages together failed, singly then: %r", len(mine), error)
+            many = plural(len(mine), "message")
+            logger.error("batch settle of %s failed (%r); retrying one at a time", many, error)
             return bool(mine)
         delivery, _ = mine[0]
         if isinstance(delivery.verdict, Dead) and delivery.verdict.reason.code == "unsettleable":
@@ -265,6 +279,11 @@ async def _each(
 def _unsettled(delivery: Delivery) -> Settlement | None:
     """Nothing was settled. What is sealed is done all the same, and only its delete is open."""
     return Settlement(Outcome.UNKNOWN) if delivery.sealed else None
+
+
+def _is_refused(settlement: Settlement | None) -> bool:
+    """Whether the store says that the message was not ours any more."""
+    return settlement is None or not (settlement.took_effect or settlement.outcome is Outcome.UNKNOWN)
 
 
 def _is_done(mine: list[tuple[Delivery, Lease]]) -> bool:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 
+from tenure.plural import plural
 from tenure.runtime.handling import Handling
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.slots import Slots
@@ -31,7 +32,7 @@ async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_secon
                 await asyncio.wait([*runners, hurry], return_when=asyncio.FIRST_COMPLETED)
     except TimeoutError:
         left = len(handling.running)
-        what, they = ("1 handler", "it") if left == 1 else (f"{left} handlers", "they")
+        what, they = plural(left, "handler"), "it" if left == 1 else "they"
         logger.warning("%s did not finish within the grace; what %s ran is given back", what, they)
     finally:
         hurry.cancel()
@@ -45,18 +46,14 @@ async def let_settle(slots: Slots, asked_again: asyncio.Event) -> None:
         logger.warning(
             "%s cannot be settled while the broker is away; this worker waits for it. Asked again it leaves, and what "
             "was run is run again",
-            _messages(slots.unsettled),
+            plural(slots.unsettled, "message"),
         )
         await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait([settled], timeout=HURRY_SECONDS)
     if not settled.done():
         they = "it" if slots.unsettled == 1 else "they"
-        logger.error("%s could not be settled; %s will be run again", _messages(slots.unsettled), they)
+        logger.error("%s could not be settled; %s will be run again", plural(slots.unsettled, "message"), they)
     await cancel([settled, hurry])
-
-
-def _messages(count: int) -> str:
-    return "1 message" if count == 1 else f"{count} messages"
 
 
 async def let_leave(lifespan: AsyncExitStack, asked_again: asyncio.Event, grace_seconds: float) -> None:

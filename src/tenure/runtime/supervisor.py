@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 
 from tenure.broker import Broker
 from tenure.clock import Clock
+from tenure.plural import plural
 from tenure.runtime import orders
 from tenure.runtime.burying import Cemetery
 from tenure.runtime.children import describe_exit
@@ -233,11 +234,12 @@ class Supervisor:
         """First time: let the children finish within their grace. Second time: have them give everything back now."""
         if not self._stop_asked.is_set():
             self._stop_asked.set()
-            logger.info("stopping %d processes; again to stop them now", len(self._wards))
+            many = plural(len(self._wards), "process", "processes")
+            logger.info("stopping %s; again to stop them now", many)
             for ward in self._wards.values():
                 ward.send(signal.SIGTERM)
             return
-        logger.info("stopping %d processes now", len(self._wards))
+        logger.info("stopping %s now", plural(len(self._wards), "process", "processes"))
         for ward in self._wards.values():
             ward.tell(orders.Hurry())
             asyncio.get_running_loop().call_later(HURRY_SECONDS, ward.send, signal.SIGKILL)

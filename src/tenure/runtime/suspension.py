@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 
 from tenure.clock import Clock
+from tenure.plural import plural
 
 logger = logging.getLogger("tenure.heartbeat")
 
@@ -57,7 +58,7 @@ class Suspension:
         count = self._held()
         logger.warning(
             "this machine was suspended for %.0f s; %s", seconds,
-            f"renewing the {count} leases held here now" if count else "no leases were held here",
+            f"renewing the {plural(count, 'lease')} held here now" if count else "no leases were held here",
         )  # fmt: skip
         if count:
             self._touch_all()

@@ -13,6 +13,7 @@ no turn.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -22,6 +23,7 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.owner import DeadOwner, Member, Owner
+from tenure.plural import plural
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules import presence
 from tenure.runtime.backoff import Backoff
@@ -134,11 +136,9 @@ class Sweeper:
 
     async def _give_turn_up(self) -> None:
         """What we cannot reach, somebody else perhaps can, and must not wait for us."""
-        try:
+        with contextlib.suppress(BrokerUnavailable):  # the outage was just logged, and the turn lapses by itself
             if self._board is not None:
                 await self._board.take_turn(TURN, self._token, 0.0)
-        except BrokerUnavailable as error:
-            logger.debug("the turn to sweep lapses by itself: %s", error)
 
     async def _keep_turn(self) -> bool:
         """False: somebody else has it now, and sweeps what is left."""
@@ -202,7 +202,7 @@ async def retire(broker: Broker, dead: DeadOwner) -> AsyncIterator[Swept]:
 
 def returned_text(count: int) -> str:
     """How many messages were returned, in words."""
-    return "1 message returned" if count == 1 else f"{count} messages returned"
+    return f"{plural(count, 'message')} returned"
 
 
 def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, triggered_by: str) -> list[Event]:

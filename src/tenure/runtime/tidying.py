@@ -14,6 +14,7 @@ from tenure.claim_check import ClaimCheck
 from tenure.cloakroom import Left, owner_of
 from tenure.errors import TenureError
 from tenure.message import MessageState
+from tenure.plural import plural
 from tenure.state import Board, Records
 
 logger = logging.getLogger("tenure.tidying")
@@ -46,7 +47,7 @@ class Tidier:
             try:
                 if await self._board.take_turn("tidy-cloakroom", self._token, 1.5 * TIDY_SECONDS):
                     gone = await self.look()
-                    logger.debug("%d bodies discarded that nobody will ask for", gone)
+                    logger.debug("discarded %s that no message needs", plural(gone, "body", "bodies"))
             except TenureError as error:
                 logger.warning("the cloakroom was not tidied, next time then: %s", error)
 

@@ -21,6 +21,7 @@ from tenure.errors import BadTask, BrokerUnavailable, StoreReplaced
 from tenure.finding import Finding
 from tenure.foreign import Router
 from tenure.owner import Owner
+from tenure.plural import plural
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.bus import Bus
 from tenure.runtime.children import Children
@@ -206,7 +207,7 @@ class Worker:
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
         self._membership.tell_joined()
         queues = ", ".join(self._options.queues)
-        logger.debug("%s serves %s with %d slots", self.owner_id, queues, self._options.concurrency)
+        logger.debug("%s serves %s with %s", self.owner_id, queues, plural(self._options.concurrency, "slot"))
 
     def _check_hold(self, task: Task[..., Any]) -> None:
         """Refuse what the broker would end before its time, in the middle of a run."""

@@ -17,6 +17,7 @@ import msgspec
 from tenure.answer import AnswerKind, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost, TenureError
+from tenure.plural import plural
 from tenure.standalone.seen import Seen
 from tenure.standalone.steps import Steps
 from tenure.standalone.stores import BlobStore, Found, MemoryStore, Store
@@ -215,7 +216,7 @@ class Deduplicating:
         before = self._clock.wall() - max(self._keep, self._claim)
         removed = yield from self._ask(self._store.prune(f"{self.container_name}/", before), 0, "nothing was removed")
         extra = {"event_type": "message_log_pruned", "container": self.container_name, "removed": removed}
-        logger.info("removed %d old records of %s", removed, self.container_name, extra=extra)
+        logger.info("removed %s of %s", plural(removed, "old record"), self.container_name, extra=extra)
         return removed
 
     # -- numbers -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from tenure.answer import Answer, AnswerKind, outcome_of_delete
 from tenure.clock import SYSTEM_CLOCK
 from tenure.deletion import DeletionFailure, DeletionStats, DeletionTally
 from tenure.errors import BadArgument
+from tenure.plural import plural
 from tenure.settlement import Outcome
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
@@ -92,8 +93,9 @@ def _tell(receipt: Receipt, deletion: Deletion) -> None:
     elif not deletion.failed:
         log_about(logging.INFO, receipt, "message_deletion", "%s is not in the queue: %s", deletion.error, **told)
     else:
-        sentence = "%s was not deleted in %d " + ("attempt" if deletion.attempts == 1 else "attempts") + ": %s"
-        log_about(logging.ERROR, receipt, "message_deletion", sentence, deletion.attempts, deletion.error, **told)
+        sentence = "%s was not deleted in %s: %s"
+        tries = plural(deletion.attempts, "attempt")
+        log_about(logging.ERROR, receipt, "message_deletion", sentence, tries, deletion.error, **told)
 
 
 def verify_steps(

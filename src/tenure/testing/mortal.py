@@ -7,7 +7,7 @@ import asyncio
 from typing import Protocol
 
 from tenure.broker import Broker
-from tenure.errors import BrokerUnavailable
+from tenure.errors import LeaseLost
 from tenure.state import State
 from tenure.testing.wire import Listener, Wire
 
@@ -36,4 +36,4 @@ class MortalWire(Wire):
         if self.is_cut.is_set():
             await self.is_buried.wait()
             msg = "the worker was killed by the test; nothing that it says gets through"
-            raise BrokerUnavailable(msg)
+            raise LeaseLost(msg)

@@ -3,14 +3,20 @@
 When every task of the loop waits, the loop jumps to the next timer instead of sleeping. So
 `await asyncio.sleep(3600)` takes microseconds, everything else that falls due within that hour runs at
 its proper moment, and a run is the same every time. Threads are waited for in real time: the loop never
-jumps while one is at work (`run_in_executor`, and whatever is registered with `watch`).
+jumps while one is at work (`run_in_executor`, and whatever is registered with `watch`). One that waits for an answer of
+its `SyncContext` is not at work.
 """
 
 import asyncio
 import selectors
+import sys
+import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from types import FrameType
 from typing import Any, TypeVar
+
+from tenure.context import SyncContext
 
 T = TypeVar("T")
 
@@ -125,6 +131,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.clock = clock or VirtualClock()
         self._watched: list[Callable[[], bool]] = []
         self._in_threads = 0
+        #: The threads that are at work now.
+        self._idents: set[int] = set()
         super().__init__(_Selector(self.clock, self._is_busy))
         # The loop asks whether a timer lies before now + resolution. With the machine's own nanosecond that sum is
         # `now` again once 100 days have passed, and a timer that is due would never go off.
@@ -141,11 +149,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
-        """As ever, but time stands still until the thread is done."""
-        future: asyncio.Future[Any] = super().run_in_executor(executor, func, *args)
+        """As ever, but time stands still until the thread is done, or waits for its context."""
+        future: asyncio.Future[Any] = super().run_in_executor(executor, self._note_thread, func, *args)
         self._in_threads += 1
         future.add_done_callback(self._thread_done)
         return future
+
+    def _note_thread(self, func: Callable[..., Any], *args: Any) -> Any:
+        ident = threading.get_ident()
+        self._idents.add(ident)
+        try:
+            return func(*args)
+        finally:
+            self._idents.discard(ident)
 
     async def shutdown_default_executor(self, *args: Any) -> None:
         """As ever; a thread waits for the others here, and its limit is meant in real time."""
@@ -159,7 +175,22 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._in_threads -= 1
 
     def _is_busy(self) -> bool:
-        return self._in_threads > 0 or any(busy() for busy in self._watched)
+        if self._in_threads > 0:
+            frames = sys._current_frames()  # noqa: SLF001 - the only way to ask what a thread waits for
+            waiting = sum(_waits_for_context(frames.get(ident)) for ident in self._idents.copy())
+            if self._in_threads > waiting:
+                return True
+        return any(busy() for busy in self._watched)
+
+
+def _waits_for_context(frame: FrameType | None) -> bool:
+    """Whether a thread stands in a call of its context that has no answer yet, as while the store is away."""
+    while frame is not None:
+        if frame.f_code is SyncContext._wait.__code__:  # noqa: SLF001 - what every call of a `SyncContext` goes through
+            asked = frame.f_locals.get("asked")
+            return asked is not None and not asked.done()
+        frame = frame.f_back
+    return False
 
 
 def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock | None = None) -> T:

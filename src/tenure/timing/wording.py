@@ -1,5 +1,7 @@
 """Rates and counts in the words in which advice is told; seconds are told by `why.py`. Pure."""
 
+from tenure.plural import plural
+
 
 def percent(part: float) -> str:
     """A rate for people."""
@@ -7,6 +9,5 @@ def percent(part: float) -> str:
     return f"{hundred:.1f} %" if hundred >= 0.1 else f"{hundred:.2g} %"  # noqa: PLR2004 - below, digits count
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+#: `1 run`, `2 runs`.
+counted = plural

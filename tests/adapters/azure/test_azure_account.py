@@ -154,7 +154,7 @@ async def test_a_log_whose_container_is_missing_is_not_begun_unless_asked(
     broker, state = azure.connect(options, clock=harness.clock, hook=harness._tell_time)
     await state.open()
     await state.journal.append([Event(EventKind.COMPLETED, harness.clock.wall(), "mail", "deliver", "m1")])
-    assert "1 lines of the log are not written yet" in caplog.text
+    assert "could not write 1 line to the processing log yet" in caplog.text
     assert "create=yes" in caplog.text
     await state.close()
     await harness.state.journal.append([Event(EventKind.COMPLETED, harness.clock.wall(), "mail", "deliver", "m2")])

@@ -21,6 +21,7 @@ from tenure.adapters.azure import faults
 from tenure.adapters.azure.store import Store
 from tenure.errors import TenureError
 from tenure.event import Event, EventKind
+from tenure.plural import plural
 
 logger = logging.getLogger("tenure.azure")
 
@@ -50,6 +51,8 @@ class ProcessedLog:
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._size = 0
         self._dropped = 0
+        #: Whether it was said that the log cannot be written.
+        self._is_away = False
         self._not_before = 0.0
         self._is_writing = False
 
@@ -68,7 +71,10 @@ class ProcessedLog:
                 await self._write_some()
         except (TenureError, HttpResponseError) as error:
             self._not_before = self._store.clock.monotonic() + _AWAY_SECONDS
-            logger.warning("%d lines of the log are not written yet: %s", len(self._waiting), error)
+            if not self._is_away:  # once an outage
+                self._is_away = True
+                many = plural(len(self._waiting), "line")
+                logger.warning("could not write %s to the processing log yet: %s; trying again", many, error)
         finally:
             self._is_writing = False
 
@@ -95,8 +101,12 @@ class ProcessedLog:
             self._waiting.extendleft((day, line) for line in reversed(some))
             raise
         self._size -= size
+        if self._is_away:
+            self._is_away = False
+            logger.warning("writing the processing log works again")
         if self._dropped:
-            logger.warning("%d lines were left out of the log while it could not be written", self._dropped)
+            many = plural(self._dropped, "line")
+            logger.warning("left %s out of the log while it could not be written", many)
             self._dropped = 0
 
     async def prune(self) -> None:

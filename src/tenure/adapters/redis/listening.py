@@ -228,11 +228,13 @@ class Listener:
                 await connection.disconnect(nowait=True)
 
     async def _connect_again(self) -> None:
-        pause = _FIRST_PAUSE
+        pause, is_told = _FIRST_PAUSE, False
         while self._connection is None:
             try:
                 self._connection = await self._connect()
             except (BrokerError, ConfigurationError) as error:  # those who ask hear of it, too
-                logger.debug("listening failed: %s", error)
+                if not is_told:  # once an outage
+                    logger.debug("listening: %s; trying again until it works", error)
+                    is_told = True
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LAST_PAUSE)

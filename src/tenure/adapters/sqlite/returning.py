@@ -20,6 +20,7 @@ from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.broker import SweepRequest, Swept
 from tenure.message import Counters
+from tenure.plural import plural
 from tenure.record import Ending
 from tenure.rules.lapse import lapse
 
@@ -141,7 +142,8 @@ def _make_due(tx: Transaction) -> None:
         made = tx.db.execute(_MAKE_DUE, (tx.now, queue, far)).rowcount
         made += tx.db.execute(_MAKE_DUE_NULL, (tx.now, queue)).rowcount
         if made:
-            logger.warning("%d messages of queue %s had no due time within ten years, and are due now", made, queue)
+            many = plural(made, "message")
+            logger.warning("due now, for want of a due time within ten years: %s of queue %s", many, queue)
             tx.stirred.add(queue)
 
 

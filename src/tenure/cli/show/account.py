@@ -11,9 +11,10 @@ from tenure.cli.show.life import Step
 from tenure.message import MessageState
 from tenure.record import Progress
 from tenure.timing.why import amount
+from tenure.traceback_text import shorten_lines
 from tenure.verdict import Reason
 
-#: Without --full: so many lines of each traceback's end.
+#: Without --full: so many lines of each traceback's begin and of its end.
 _TRACEBACK_LINES = 6
 
 
@@ -93,11 +94,10 @@ def below(step: Step, shown: str, *, full: bool) -> Iterator[str]:
         if step.what != "dead":  # whose traceback is always that of its last failure
             yield "(the same traceback as before)"
         return
-    lines = traceback.splitlines()
-    if full or len(lines) <= _TRACEBACK_LINES:
+    if full:
         yield textwrap.indent(traceback, "  ")
         return
-    yield textwrap.indent("\n".join(["…", *lines[-_TRACEBACK_LINES:]]), "  ")
+    yield textwrap.indent(shorten_lines(traceback, _TRACEBACK_LINES, _TRACEBACK_LINES).rstrip(), "  ")
 
 
 def _why(reason: Reason) -> str:

@@ -17,7 +17,8 @@ def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
     """Show the whole life of one message, in whatever state it is.
 
     What happened to it in the order of time: when it was sent, how each run ended and why, who redrove or cancelled
-    it; where it is now; its payload until it is completed or cancelled, and its result. The journal keeps how long
+    it; where it is now; its payload until it is completed or cancelled, after that only if its
+    task keeps payloads (keep_payload); and its result. The journal keeps how long
     runs took for a week.
     """
     target, rest = split_ids(words)

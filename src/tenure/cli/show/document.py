@@ -21,6 +21,10 @@ def document(found: Found) -> dict[str, object]:
         # Bytes that are no envelope may be no text either: base64 says exactly what is there.
         shown["raw"] = base64.b64encode(raw).decode() if found.message is None else raw.decode()
         shown["body"] = None if found.message is None else found.message.body
+    kept = found.kept_payload
+    shown["kept_payload"] = kept
+    if kept is not None and kept.is_whole and raw is None:
+        shown["body"] = msgspec.Raw(kept.text.encode())
     shown["life"] = found.steps
     shown["paused"] = found.pause
     shown["size"] = found.size

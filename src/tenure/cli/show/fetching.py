@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure import envelope
+from tenure import envelope, kept_payload
 from tenure.app import Tenure
 from tenure.cli.ids import find_record
 from tenure.cli.show.life import Step, life
 from tenure.errors import BodyUndecodable
 from tenure.event import Event, EventKind
+from tenure.kept_payload import KeptPayload
 from tenure.message import Message, MessageState
 from tenure.notice import Pause
 from tenure.record import Record
@@ -34,6 +35,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     size: float | None = None
     #: Of one that runs: seconds that half of the runs of its task and size stay within. None: none was measured.
     usual_seconds: float | None = None
+    #: Of one that is completed, where its task keeps payloads. None: it was not kept, or is forgotten.
+    kept_payload: KeptPayload | None = None
     #: Set: nothing of its queue is leased for now.
     pause: Pause | None = None
 
@@ -61,6 +64,7 @@ async def fetch(app: Tenure, id: str) -> Found:
         unreadable=unreadable,
         size=size,
         usual_seconds=usual,
+        kept_payload=kept_payload.find(events),
         pause=next((pause for pause in notices.paused if pause.queue == record.queue), None),
     )
 

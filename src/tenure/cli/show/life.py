@@ -141,7 +141,8 @@ def _of_event(event: Event) -> Step:
     step.owner = event.owner
     code, text = _text(event.data.get("code")), _text(event.data.get("reason"))
     step.reason = None if code is None else Reason(code, text or "")
-    known = {"code", "reason", "after_seconds", "by", "triggered_by", "ids", "count", "dlq_count", "running", "state"}
+    known = {"code", "reason", "after_seconds", "by", "triggered_by", "ids", "count", "dlq_count", "running", "state",
+             "payload", "payload_bytes"}  # fmt: skip
     step.data = {name: value for name, value in event.data.items() if name not in known}
     return step
 

@@ -13,7 +13,9 @@ from tenure.cli.plain import one_line, plain_lines
 from tenure.cli.show.account import below, now, sentence
 from tenure.cli.show.fetching import Found
 from tenure.cli.show.life import Step
+from tenure.kept_payload import KEPT_BYTES
 from tenure.message import DEFAULT_PRIORITY, MessageState
+from tenure.plural import plural
 from tenure.rules.sendable import is_too_deep
 
 if TYPE_CHECKING:
@@ -165,10 +167,14 @@ def _word(step: Step) -> str:
 def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
     from rich.text import Text
 
-    raw = found.record.envelope
-    if raw is None:
+    raw, kept = found.record.envelope, found.kept_payload
+    if raw is None and kept is not None:
+        cut = "" if kept.is_whole else f", the first {KEPT_BYTES:,} of {kept.size:,} bytes"
+        _tell_json(out, f"payload (kept by keep_payload{cut})", kept.text.encode(), full=full)
+    elif raw is None:
         gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
         why = f"not kept once a message is {found.record.state}" if gone else "this broker cannot show it"
+        why += "; keep_payload=True keeps it" if found.record.state is MessageState.COMPLETED else ""
         out.print(Text.assemble("\n", ("payload", "bold"), (f"  {why}", "dim")))
     elif found.message is None:
         out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(raw):,}, which are no envelope", "dim")))
@@ -200,7 +206,9 @@ def _indented(out: "Console", text: str, *, full: bool) -> None:
     cut = lines if full else _cut(lines[:_PAYLOAD_LINES], longest)
     out.print(Text(textwrap.indent("\n".join(cut), "  ")))
     if cut != lines:
-        out.print(f"  … {len(text):,} characters in {len(lines):,} lines; --full shows all", style="dim")
+        out.print(
+            f"  … {plural(len(text), 'character')} in {plural(len(lines), 'line')}; --full shows all", style="dim"
+        )
 
 
 def _cut(lines: list[str], longest: int) -> list[str]:

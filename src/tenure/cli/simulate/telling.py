@@ -32,7 +32,9 @@ def heading(scenario: Scenario, told: str) -> str:
         "a backlog" if scenario.rate is None else f"{_rate(scenario.rate)} arrive",
     ]
     if scenario.crashes_an_hour:
-        words.append(f"{scenario.crashes_an_hour:g} crashes an hour and worker")
+        words.append(
+            f"{scenario.crashes_an_hour:g} {'crash' if scenario.crashes_an_hour == 1 else 'crashes'} an hour and worker"
+        )
     else:
         words.append(f"crashes in {share(scenario.crash_rate)} of runs")
     words.append(f"{share(scenario.delete_failure_rate)} of deletes fail")

@@ -143,6 +143,20 @@ class Cancelling:
         record = await harness.record(waiting.id)
         assert (record.history, record.finished_at) == ((Ending(now, "cancelled"),), now)
 
+    async def test_a_cancelled_run_keeps_its_number(self, harness: Harness) -> None:
+        first = await harness.leased(harness.stranger(), queue="first")
+        again = await harness.leased(harness.stranger(), queue="again")
+        await harness.broker.nack([Nack(again, 0.0, BROKEN)])
+        again = await harness.lease_one(harness.stranger(), queues=("again",))
+        waiting = await harness.leased(harness.stranger(), queue="waiting")
+        await harness.broker.nack([Nack(waiting, 60.0, BROKEN)])
+        never = await harness.put(queue="never")
+        ids = [first.id, again.id, waiting.id, never.id]
+        running = [(await harness.record(id)).attempt for id in ids[:2]]
+        await harness.broker.cancel(ids)
+        assert running == [1, 2]
+        assert [(await harness.record(id)).attempt for id in ids] == [1, 2, 1, 0]
+
     async def test_only_the_cancelling_of_a_held_message_is_counted_on_the_board(self, harness: Harness) -> None:
         await harness.put_many(3)
         first, second, third = await harness.lease(harness.stranger(), 3)

@@ -6,7 +6,9 @@
     routing      messages that Tenure did not send
     holding      leases that outlive, are lost, or belong to a worker that froze or died
     repeating    what the outbox must be able to say twice
+    keeping_payloads  payloads of completed messages, where a task keeps them
     outages      broker or ledger away, answers lost
+    context_outages  a handler asks its context while the store is away
     stopping     the graceful end
     operating    pauses, cancels, a task's own limit
     timekeeping  clocks that are wrong, and machines that sleep
@@ -26,12 +28,14 @@ from tenure.testing.conformance.runner import Suite
 from tenure.testing.conformance.worker.checking import ClaimChecks
 from tenure.testing.conformance.worker.checking_crashes import ClaimCheckCrashes
 from tenure.testing.conformance.worker.completing import Completing
+from tenure.testing.conformance.worker.context_outages import ContextOutages
 from tenure.testing.conformance.worker.contexts import Contexts
 from tenure.testing.conformance.worker.crashpoints import CrashPoints
 from tenure.testing.conformance.worker.effects import Effects
 from tenure.testing.conformance.worker.failing import Failing
 from tenure.testing.conformance.worker.handing_on import HandingOn
 from tenure.testing.conformance.worker.holding import Holding
+from tenure.testing.conformance.worker.keeping_payloads import KeepingPayloads
 from tenure.testing.conformance.worker.keys import WorkerKeys
 from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
@@ -46,6 +50,7 @@ from tenure.testing.conformance.worker.timekeeping import Timekeeping
 #: In the order in which a message lives, and then dies.
 WORKER_SUITES: tuple[Suite, ...] = (
     Completing,
+    KeepingPayloads,
     Failing,
     Snoozing,
     Routing,
@@ -59,6 +64,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Timekeeping,
     Repeating,
     Outages,
+    ContextOutages,
     Suspects,
     ClaimChecks,
     ClaimCheckCrashes,

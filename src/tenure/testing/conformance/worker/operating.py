@@ -1,7 +1,9 @@
 """Operating: what operators say reaches a running worker, and a task's own limit holds."""
 
 import asyncio
+import functools
 
+from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.operating import Operator
 from tenure.testing.harness import QUEUE, Harness
@@ -59,6 +61,23 @@ class Operating:
             for id in ids:
                 record = await harness.record(id)
                 assert (record.state, record.result) == (MessageState.CANCELLED, None)
+
+    async def test_a_cancelled_run_is_told_as_cancelled_and_by_whom(self, harness: Harness) -> None:
+        """No lost lease: somebody wanted it so. Its number is that of the run that was ended."""
+        async with Stage(harness) as stage:
+
+            @stage.task(lease=LONG_LEASE)
+            async def work(seconds: float) -> None:
+                await asyncio.sleep(seconds)
+
+            ids = [await stage.submit(work.bind(3600.0)), await stage.submit(work.bind(0.2))]
+            actor = await stage.start()
+            await stage.until(lambda: actor.worker.in_flight == 2)
+            await _operator(harness).cancel(ids)
+            await stage.until(lambda: actor.worker.in_flight == 0)
+            for id in ids:
+                await stage.until(functools.partial(_told_as_cancelled, harness, id))
+                assert (await harness.record(id)).attempt == 1
 
     async def test_a_result_that_comes_after_the_cancel_is_refused(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
@@ -121,3 +140,11 @@ class Operating:
 
 def _operator(harness: Harness) -> Operator:
     return Operator(harness.broker, harness.state, harness.clock, by="the test")
+
+
+async def _told_as_cancelled(harness: Harness, id: str) -> bool:
+    ends = (EventKind.LEASE_LOST, EventKind.LATE_SETTLE)
+    told = [one.event for one in await harness.state.journal.about(id) if one.event.kind in ends]
+    return [(one.data.get("code"), one.data.get("by"), one.attempt) for one in told] == [
+        ("cancelled", "the test (api)", 1)
+    ]

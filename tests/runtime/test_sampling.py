@@ -143,7 +143,7 @@ async def test_a_run_over_max_hold_is_told_as_killed(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("heartbeat", [True, False])
-async def test_a_cancelled_run_is_no_sample(harness: Harness, heartbeat: bool) -> None:  # noqa: FBT001 - of the table
+async def test_a_cancelled_run_is_no_sample(harness: Harness, heartbeat: bool) -> None:
     """It was ended while its lease stood: how long the work takes, nobody knows by it."""
     async with Stage(harness) as stage:
 

@@ -26,7 +26,8 @@ def test_only_a_loop_of_ones_own_has_no_ledger_and_only_the_heartbeat_beats() ->
 
 @pytest.mark.parametrize(
     "text",
-    ["", "fixed", "lease", "fixed:0", "fixed:99999", "learned:3", "heartbeat:x", "magic:1", "extended", "extended:600", "extended:600:300",
+    ["", "fixed", "lease", "fixed:0", "fixed:99999", "learned:3", "heartbeat:x", "magic:1", "extended",
+     "extended:600", "extended:600:300",
              "extended:600:300:300", "extended:600:300:240:1", "extended:600:x:240"],
 )  # fmt: skip
 def test_a_bad_policy_is_refused(text: str) -> None:

@@ -30,7 +30,7 @@ async def expected_pace(app: Tenure, queue: str) -> Pace | None:
 
 
 async def _of_waiting(app: Tenure, queue: str) -> list[tuple[float, float]]:
-    """What is typical of each waiting message, and what it takes at worst; of those that a profile says something of."""
+    """What is typical of each waiting message, and at worst; of those that have a profile."""
     if MessageState.READY not in app.broker.traits.browsable:
         return []
     found = []

@@ -92,8 +92,10 @@ def scaling(
 ) -> None:
     """Show how many workers each queue needs, and why.
 
-    With an app, its own queues are shown; with a URL, all that there are. Before a run was measured, the profiles of the
-    tasks say how long it takes. What waits, what is due soon and what runs all count; never fewer are advised than what runs keeps busy. "ready
+    With an app, its own queues are shown; with a URL, all that there are. Before a run was measured, the profiles of
+    the tasks say how long it takes.
+
+    What waits, what is due soon and what runs all count; never fewer are advised than what runs keeps busy. "ready
     only" is what looking at the waiting ones alone would say, as many autoscalers do: in red where it would stop
     workers that run something. A dash means that it cannot be known.
     """

@@ -15,7 +15,7 @@ class Book:
     """Counts by message, and the moments that the table is made of."""
 
     def __init__(self, count: int, began: float = 0.0, *, slots: int = 1) -> None:
-        """Nothing was sent yet. `began` is the beginning of the simulation on its clock, `slots` all that workers have."""
+        """Nothing was sent yet. `began` is its beginning on the virtual clock, `slots` is all that workers have."""
         self.began = began
         self._slots = slots
         #: Whether no more messages will come.

@@ -41,7 +41,7 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 def scaling_of(text: str) -> Scaling:
-    """From `backlog`, `visible`, or one of them with its cooldown: `visible:1500`, `visible:25m`; raises `BadArgument`."""
+    """From `backlog` or `visible`, alone or with a cooldown: `visible:1500`, `visible:25m`; raises `BadArgument`."""
     word, _, number = text.strip().partition(":")
     cooldown = seconds_in(number) if number else _USUAL_COOLDOWN
     if word not in ("backlog", "visible") or cooldown is None or cooldown > _MOST_COOLDOWN:

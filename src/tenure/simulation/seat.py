@@ -76,7 +76,7 @@ class Seat:
         self, number: int, broker: Broker, state: State, clock: VirtualClock, scenario: Scenario, book: Book,
         policy: Policy, on_death: Callable[[str], None], *, learns: bool, beating: Beating | None = None,
     ) -> None:  # fmt: skip
-        """Nobody sits here yet. `on_death` is told the owner of a worker that was ended; `beating` goes with each run."""
+        """Nobody sits here yet. `on_death` is told the owner of a dead worker; `beating` goes with each run."""
         self._number = number
         self._broker = broker
         self._state = state

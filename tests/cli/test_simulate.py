@@ -203,7 +203,8 @@ sys.exit(main())
 
 def test_a_cooldown_is_written_as_every_other_span_and_a_rule_that_gets_nowhere_says_so(tenure: Run) -> None:
     words = ("simulate", "--durations", "fixed:48m", "-n", "3", "--rate", "20/h", "--slots", "1", "--workers", "5",
-             "--crash-rate", "0", "--idle-first", "--delete-failure-rate", "0", "--policy", "heartbeat:600")  # fmt: skip
+             "--crash-rate", "0", "--idle-first", "--delete-failure-rate", "0", "--policy",
+             "heartbeat:600")  # fmt: skip
     result = tenure(*words, "--scale", "visible:25m", "--scale", "backlog:25m")
     assert result.exit_code == 0
     assert (

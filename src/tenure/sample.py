@@ -10,7 +10,7 @@ import msgspec
 
 
 class Ended(StrEnum):
-    """How the run ended. What failed by itself tells nothing of how long the work takes, and is no sample."""
+    """How the run ended. A run that failed or was cancelled says nothing about the work, and is no sample."""
 
     COMPLETED = "completed"
     #: Ended from outside: it would have taken longer than this.

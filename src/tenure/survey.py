@@ -122,7 +122,7 @@ class _Counted:
         self._seconds: dict[str, list[float]] = {}
         #: Of whom each message is; None: of somebody we do not look at.
         self._names: dict[str, Name | None] = {}
-        self._overran: list[tuple[str, Name]] = []
+        self._overran: list[tuple[str, Name, float | None]] = []
         self._cancelled: set[str] = set()
         #: By the moment at which they were retired: whether they had said goodbye.
         self._left: dict[float, bool] = {}
@@ -157,16 +157,19 @@ class _Counted:
         if what == "overran" and event.data.get("code") == "cancelled":
             return  # a user's act says nothing about how long the work takes
         if what == "overran":
-            self._overran.append((event.message_id or "", name))
+            self._overran.append((event.message_id or "", name, event.seconds))
         else:
             counts[what] += 1
+            self._add_seconds(name[0], event.seconds)
         if event.data.get("code") == "max_hold":
             counts["held"] += 1
         if event.kind in (EventKind.COMPLETED, EventKind.DUPLICATE):
             counts["deletes"] += 1
             counts["undeleted"] += event.data.get("delete", Outcome.ALREADY_GONE) != Outcome.ALREADY_GONE
-        if event.seconds is not None:
-            self._seconds.setdefault(name[0], []).append(event.seconds)
+
+    def _add_seconds(self, queue: str, seconds: float | None) -> None:
+        if seconds is not None:
+            self._seconds.setdefault(queue, []).append(seconds)
 
     def _add_return(self, event: Event) -> None:
         ids = [id for id in event.data.get("ids", ()) if isinstance(id, str)]
@@ -177,9 +180,10 @@ class _Counted:
 
     async def place_returns(self, records: Records) -> Counter[str]:
         """Say of which task everything is that came back; how many of each kind nobody knows of."""
-        for id, overran in self._overran:
+        for id, overran, seconds in self._overran:
             if id not in self._cancelled:  # its holder was told that it was cancelled
                 self._counts[overran]["overran"] += 1
+                self._add_seconds(overran[0], seconds)
         strange = dict.fromkeys(id for ids in self._returned.values() for id in ids if id not in self._names)
         await self._look_up(records, list(strange)[:_MOST_RECORDS])
         unknown: Counter[str] = Counter()

@@ -1,5 +1,6 @@
 """`tenure scaling`: desired workers for each queue, and why; what cannot be known is not guessed."""
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -63,6 +64,74 @@ def test_runs_before_the_window_are_no_measure(tenure: Run) -> None:
     assert _of(tenure)["runs"] == 1
     found = _of(tenure, "--since", "1h")
     assert (found["runs"], found["mean_seconds"], found["desired"]) == (0, None, 1)
+
+
+_PROFILED = """
+from tenure import Tenure
+
+app = Tenure("sqlite:///jobs.db")
+
+
+@app.task(queue="videos", profile="transcoding", size="bytes", concurrency=1)
+async def transcode(file: str, bytes: int) -> None: ...
+
+
+@app.task(queue="pages", name="site-publisher")
+async def publish(page: str) -> None: ...
+
+
+@app.task(queue="plain")
+async def plain(page: str) -> None: ...
+"""
+
+
+def _queue(tenure: Run, name: str, *options: str) -> dict[str, Any]:
+    queues = answer(tenure("scaling", "media:app", "--json", *options))["queues"]
+    (found,) = [queue for queue in queues if queue["queue"] == name]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_before_a_run_was_measured_the_profile_says_how_long_it_takes(tenure: Run, folder: Path) -> None:
+    """Three videos wait, each takes 19 minutes, and a worker runs one at a time (concurrency=1): 3 workers."""
+    (folder / "media.py").write_text(_PROFILED)
+    for number in range(3):
+        tenure("submit", "media:app", "transcode", f'{{"file": "{number}", "bytes": 2147483648}}')
+    found = _queue(tenure, "videos")
+    assert (found["ready"], found["runs"], found["desired"], found["visible_only"]) == (3, 0, 3, 3)
+    assert (found["mean_seconds"], found["profile"]) == (1140.0, "transcoding")
+    assert found["why"] == (
+        "3 to begin × 1,140 s (by profile transcoding, no run was measured yet) within 60 s need 3 slots, 1 a worker"
+    )
+    tenure("submit", "media:app", "site-publisher", '{"page": "a"}')
+    assert (_queue(tenure, "pages")["mean_seconds"], _queue(tenure, "pages")["q99_seconds"]) == (90.0, 300.0)
+    tenure("submit", "media:app", "plain", '{"page": "a"}')
+    assert _queue(tenure, "plain")["why"] == "1 to begin; no run was measured yet, and one worker finds out"
+
+
+def test_a_measured_run_counts_more_than_a_profile(tenure: Run, folder: Path) -> None:
+    (folder / "media.py").write_text(_PROFILED)
+    tenure("submit", "media:app", "transcode", '{"file": "a", "bytes": 2147483648}')
+
+    async def tell(app: Tenure) -> None:
+        await app.state.journal.append(
+            [Event(EventKind.COMPLETED, app.clock.wall(), "videos", "transcode", seconds=5.0)]
+        )
+
+    there(tell)
+    found = _queue(tenure, "videos")
+    assert (found["mean_seconds"], found["runs"], found["profile"]) == (5.0, 1, None)
+
+
+def test_an_app_looks_at_its_own_queues_and_all_is_everything(tenure: Run, folder: Path) -> None:
+    (folder / "media.py").write_text(_PROFILED)
+    _send(tenure, 1)
+    queues = answer(tenure("scaling", "media:app", "--json"))["queues"]
+    assert [queue["queue"] for queue in queues] == ["pages", "plain", "videos"]
+    asked = answer(tenure("scaling", "media:app", "--json", "--queue", "default-tasks"))["queues"]
+    assert [queue["queue"] for queue in asked] == ["default-tasks"]
+    place = answer(tenure("scaling", URL, "--json"))["queues"]
+    assert [queue["queue"] for queue in place] == ["default-tasks"]
 
 
 def test_what_is_due_soon_counts_and_what_is_due_later_does_not(tenure: Run) -> None:

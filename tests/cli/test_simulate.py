@@ -199,3 +199,21 @@ sys.exit(main())
     assert re.search(r"^requests a message +–$", result.stdout, re.MULTILINE)
     assert "learned" not in result.stdout
     assert "Traceback" not in result.stderr
+
+
+def test_a_cooldown_is_written_as_every_other_span_and_a_rule_that_gets_nowhere_says_so(tenure: Run) -> None:
+    words = ("simulate", "--durations", "fixed:48m", "-n", "3", "--rate", "20/h", "--slots", "1", "--workers", "5",
+             "--crash-rate", "0", "--idle-first", "--delete-failure-rate", "0", "--policy",
+             "heartbeat:600")  # fmt: skip
+    result = tenure(*words, "--scale", "visible:25m", "--scale", "backlog:25m")
+    assert result.exit_code == 0
+    assert (
+        "visible:1500 got nowhere and was given up: after 9.4 h 2 of 3 were not done, because scale-down stopped the "
+        "last 40 runs before they were over.\n" in result.stdout
+    )
+    assert "backlog:1500 got nowhere" not in result.stdout
+
+
+def test_a_timeout_that_is_extended_is_a_column(tenure: Run) -> None:
+    result = tenure("simulate", "-n", "50", "--policy", "fixed:90", "--policy", "extended:10m:5m:4m")
+    assert result.stdout.splitlines()[2].split() == ["fixed:90", "extended:600:300:240"]

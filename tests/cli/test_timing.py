@@ -301,18 +301,109 @@ def test_explain_asks_for_one_task_and_guesses_at_a_mistyped_one(tenure: Run) ->
 def test_the_documented_table_comes_out(tenure: Run) -> None:
     document = answer(tenure("timing", "profiles", "--json"))
     services = {one["service"]: one for one in document["profiles"]}
-    assert {name: one["lease_seconds"] for name, one in services.items()} == {
+    assert {name: one["timeout_seconds"] for name, one in services.items()} == {
         "content-collector": 180, "content-processor": 90, "markdown-generator": 60, "site-publisher": 180,
     }  # fmt: skip
     assert {one["use"] for one in services.values()} == {0.5}
     assert [one["safety_margin_seconds"] for one in services.values()] == [90, 45, 30, 90]
-    assert [(one["seconds"], one["lease_seconds"]) for one in document["sizes"]] == [
+    assert [(one["seconds"], one["timeout_seconds"]) for one in document["sizes"]] == [
         (180, 300), (420, 600), (1140, 1200), (1860, 2100), (2880, 3000),
     ]  # fmt: skip
     shown = tenure("timing", "profiles").stdout
-    assert ["content-processor", "10", "s", "45", "s", "90", "s", "120", "s", "90", "s", "50%", "45", "s"] in [
-        line.split() for line in shown.splitlines()
-    ]
+    assert "content-processor   10 s     45 s   90 s  120 s  158 s     90 s  50 %    45 s" in shown
+
+
+def test_a_lease_is_one_number_in_profiles_and_in_explain(tenure: Run, folder: Path) -> None:
+    (folder / "all.py").write_text(
+        "from tenure import Tenure\n"
+        'app = Tenure("sqlite:///jobs.db")\n'
+        "for name in ('content-collector', 'content-processor', 'markdown-generator', 'site-publisher'):\n"
+        "    @app.task(name=name, heartbeat=False)\n"
+        "    async def work(name: str) -> None: ...\n"
+        "@app.task(heartbeat=False, profile='transcoding', size='bytes')\n"
+        "async def transcode(file: str, bytes: int) -> None: ...\n"
+    )
+    document = answer(tenure("timing", "profiles", "--json"))
+
+    def explained(*words: str) -> float:
+        (found,) = answer(tenure("timing", "explain", "all:app", *words, "--json"))["explained"]
+        return float(found["forecasts"][0]["lease_seconds"])
+
+    for one in document["profiles"]:
+        assert explained(one["service"]) == one["lease_seconds"], one
+    for one in document["sizes"]:
+        assert explained("transcode", "--size", f"{one['size_bytes']:.0f}") == one["lease_seconds"], one
+    shown = tenure("timing", "profiles").stdout
+    assert "lease: what a task with this profile asks for before its first run, if it has heartbeat=False" in shown
+    assert "timeout: for a loop of your own (tenure.standalone): typical × 1.75, rounded up to 30 s" in shown
+
+
+def test_rows_that_use_eighty_percent_or_more_are_marked(tenure: Run) -> None:
+    rows = [line for line in tenure("timing", "profiles").stdout.splitlines() if line.startswith("transcoding")]
+    assert [row.split("!")[0].split()[-2:] for row in rows if "!" in row] == [["95", "%"], ["89", "%"], ["96", "%"]]
+    assert len(rows) == 5
+    assert "!: 80 % or more of it is used" in tenure("timing", "profiles").stdout
+    assert [one["too_short"] for one in answer(tenure("timing", "profiles", "--json"))["sizes"]] == [
+        False, False, True, True, True,
+    ]  # fmt: skip
+
+
+def test_a_quantile_of_few_runs_is_marked_as_the_longest(tenure: Run) -> None:
+    _told((EventKind.COMPLETED, {}))
+    _took(*[2.0] * 50, 7.0)
+    shown = tenure("timing", URL).stdout
+    (row,) = [line for line in shown.splitlines() if line.startswith("resize")]
+    assert row.split()[2:9] == ["1", "2.0", "s", "2.0", "s", "7.0", "s*"]
+    assert "*: the longest run; there are too few runs for the quantile" in shown
+    _took(*[2.0] * 60)
+    assert "*" not in tenure("timing", URL).stdout
+    assert "99 of 100 2.0 s;" in tenure("timing", "explain", URL, "resize").stdout
+
+
+def test_a_high_use_of_a_lease_is_marked_in_the_table(tenure: Run, folder: Path) -> None:
+    _without_heartbeat(folder)
+    _told((EventKind.COMPLETED, {}), task="fixed")
+    _took(*[55.0] * 150, task="fixed")
+    assert "91.7 % !" in tenure("timing", "plain:app").stdout
+
+
+def test_a_third_of_a_lease_is_told_in_few_digits(tenure: Run, folder: Path) -> None:
+    (folder / "short.py").write_text(
+        "from tenure import Tenure\n"
+        'app = Tenure("sqlite:///jobs.db")\n'
+        "@app.task(lease=4)\n"
+        "async def short(name: str) -> None: ...\n"
+    )
+    shown = tenure("timing", "short:app").stdout
+    assert "1.33 s" in shown
+    assert "1.333" not in shown
+
+
+def test_a_profile_that_applies_by_the_name_of_the_task_is_said_to(tenure: Run, folder: Path) -> None:
+    (folder / "named.py").write_text(
+        "from tenure import Tenure\n"
+        "from tenure.timing.profile import Profile\n"
+        'app = Tenure("sqlite:///jobs.db")\n'
+        "@app.task(name='site-publisher', heartbeat=False)\n"
+        "async def publish(name: str) -> None: ...\n"
+        "@app.task(heartbeat=False, profile='content-processor')\n"
+        "async def chosen(name: str) -> None: ...\n"
+        "@app.task(heartbeat=False, profile=Profile(1, 2, 3, 4))\n"
+        "async def own(name: str) -> None: ...\n"
+    )
+    shown = tenure("timing", "explain", "named:app", "site-publisher").stdout
+    assert (
+        "Profile: site-publisher, which ships with Tenure: 90 s typical, 30 to 300 s. It applies because the task has "
+        "that name; profile= names another. It counts less with each run, and not at all from 100 runs on." in shown
+    )
+    chosen = tenure("timing", "explain", "named:app", "chosen").stdout
+    assert "Profile: content-processor, which ships with Tenure: 45 s typical, 10 to 120 s. The task names it" in chosen
+    own = tenure("timing", "explain", "named:app", "own").stdout
+    assert "Profile: its own: 2 s typical, 1 to 4 s." in own
+    listed = tenure("timing", "named:app").stdout
+    assert "site-publisher on default-tasks: by its profile site-publisher, until a run is measured" in listed
+    (found,) = answer(tenure("timing", "explain", "named:app", "site-publisher", "--json"))["explained"]
+    assert (found["profile"], found["profile_by_name"]) == ("site-publisher", True)
 
 
 def test_explain_takes_sizes_as_people_write_them(tenure: Run) -> None:

@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from tenure import Context
 from tenure.lease import Lease
+from tenure.operating import Operator
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.sampling import SAMPLES_A_TASK, Sampler, hardware_class
 from tenure.sample import Ended, Sample
@@ -137,6 +140,23 @@ async def test_a_run_over_max_hold_is_told_as_killed(harness: Harness) -> None:
         samples = await kept(harness, hang.name)
         assert [one.ended for one in samples] == [Ended.KILLED, Ended.COMPLETED]
         assert 4.0 <= samples[0].seconds < 6.0
+
+
+@pytest.mark.parametrize("heartbeat", [True, False])
+async def test_a_cancelled_run_is_no_sample(harness: Harness, heartbeat: bool) -> None:
+    """It was ended while its lease stood: how long the work takes, nobody knows by it."""
+    async with Stage(harness) as stage:
+
+        @stage.task(heartbeat=heartbeat, lease=60.0)
+        async def work() -> None:
+            await asyncio.sleep(3600)
+
+        await stage.start()
+        id = await stage.submit(work.bind())
+        await asyncio.sleep(25)  # with the heartbeat on, after its first beat
+        await Operator(harness.broker, harness.state, harness.clock, by="ada").cancel([id])
+        await asyncio.sleep(5)
+        assert await kept(harness, work.name) == []
 
 
 async def test_a_journal_that_is_away_costs_samples_and_nothing_else(harness: Harness) -> None:

@@ -180,3 +180,15 @@ async def test_a_worker_whose_clock_is_slow_hides_no_event_of_the_others(harness
     found, is_cut = await newest(harness.state.journal, 99_000.0)
     assert len(found) == 2_498
     assert not is_cut
+
+
+async def test_a_cancelled_run_does_not_count_for_the_pace_of_its_queue(harness: Harness) -> None:
+    cancelled = Event(EventKind.CANCELLED, NOW, data={"ids": ["c"]})
+    events = [
+        _event(EventKind.COMPLETED, id="a", seconds=2.0),
+        _event(EventKind.LEASE_LOST, id="b", seconds=4.0),
+        _event(EventKind.LEASE_LOST, id="c", seconds=900.0),
+        cancelled,
+    ]
+    found = await _survey(harness, events)
+    assert found.pace == {QUEUE: Pace(3.0, 4.0, 2)}

@@ -43,3 +43,22 @@ def test_a_shorter_cooldown_needs_fewer_worker_hours() -> None:
     long, short = (_scaled(rule, idle_first=True, rate=20 / 3600) for rule in ("backlog:1500", "backlog:300"))
     assert short.worker_seconds < long.worker_seconds
     assert short.measures.wasted_seconds == long.measures.wasted_seconds == 0
+
+
+def test_a_rule_that_stops_every_run_is_given_up_soon_and_says_why() -> None:
+    """48 minutes of work, and a cooldown of 25: each run is stopped before it is over, for ever."""
+    long = Scenario(
+        works=drawn("fixed:2880", 3, 1), workers=5, slots=1, rate=20 / 3600, target_age_seconds=300.0, idle_first=True
+    )
+    result = simulate(long, policy_of("heartbeat:600"), scaling_of("visible:25m"))
+    assert result.stuck
+    assert result.complete, "nobody pressed Ctrl-C"
+    assert result.measures.finished == 1, "the first one had a worker to itself for long enough"
+    assert result.cut_in_a_row == 20 * 2
+    assert result.seconds < 16 * 3600, "before, it took more than a day"
+
+
+def test_a_rule_that_stops_some_runs_is_not_given_up() -> None:
+    found = _scaled("visible:420")
+    assert (found.stuck, found.measures.finished, found.cut_in_a_row) == (False, 120, 0)
+    assert found.interrupted > 10

@@ -125,6 +125,14 @@ def test_runs_that_max_hold_ended_are_told_instead_of_how_close_the_others_came(
 # -- what came again --------------------------------------------------------------------------------
 
 
+def test_of_fewer_than_twenty_messages_a_duplicate_is_told_and_not_judged() -> None:
+    few = _of(completed=18, duplicates=1)
+    assert _severities(few) == {"healthy": "info"}
+    assert _one("healthy", few).evidence.startswith("18 completed, 1 duplicate (too few messages to judge)")
+    assert _severities(_of(completed=19, duplicates=1)) == {"duplicates": "critical"}
+    assert _severities(_of(completed=0, duplicates=3)) == {}
+
+
 @pytest.mark.parametrize(("duplicates", "severity"), [(1, "warning"), (49, "warning"), (50, "critical")])
 def test_one_duplicate_is_too_many_and_five_percent_are_critical(duplicates: int, severity: str) -> None:
     figures = _of(completed=1000 - duplicates, duplicates=duplicates)

@@ -55,8 +55,8 @@ def spoken(seconds: float | None) -> str:
 
 
 def stated(seconds: float) -> str:
-    """A span that somebody set: 3 s is not said as 3.0 s."""
-    return f"{seconds:g} s" if seconds < 10 else spoken(seconds)  # noqa: PLR2004 - as in `spoken`
+    """A span that somebody set, or a part of one: 3 s is not said as 3.0 s, nor a third of 4 s as 1.33333 s."""
+    return f"{seconds:.3g} s" if seconds < 10 else spoken(seconds)  # noqa: PLR2004 - as in `spoken`
 
 
 def exact(seconds: float | None) -> str:

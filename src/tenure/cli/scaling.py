@@ -4,6 +4,7 @@ The arithmetic is `timing/scaling.py`; the broker says what lies there, the jour
 who is there now.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, Duration, exact
+from tenure.cli.expected_pace import expected_pace
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, say_json
 from tenure.cli.presence import living
@@ -44,10 +46,12 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
     #: Delayed messages that are due within the target age.
     due: int | None
     estimated: bool
-    #: None: no run of this queue was measured within the window.
+    #: None: no run of this queue was measured within the window, and no profile says what to expect.
     mean_seconds: float | None
     q99_seconds: float | None
     runs: int
+    #: The profile that the figures come from, while no run was measured. None: they were measured, or there are none.
+    profile: str | None = None
     #: Workers that serve it now.
     workers_now: int
     slots: int
@@ -89,6 +93,9 @@ def scaling(
 ) -> None:
     """Show how many workers each queue needs, and why.
 
+    With an app, its own queues are shown; with a URL, all that there are. Before a run was measured, the profiles of
+    the tasks say how long it takes.
+
     What waits, what is due soon and what runs all count; never fewer are advised than what runs keeps busy. "ready
     only" is what looking at the waiting ones alone would say, as many autoscalers do: in red where it would stop
     workers that run something. A dash means that it cannot be known.
@@ -116,26 +123,34 @@ async def needs(
     found = []
     for depth in await _depths(app, queue, alive):
         own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))
-        found.append(await _needed(app, depth, pace.get(depth.queue), alive, own))
+        known = pace.get(depth.queue) or await expected_pace(app, depth.queue)
+        found.append(await _needed(app, depth, known, alive, own))
     return found
 
 
 async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
-    """Of the queue that was asked for, or of all with messages, and those that somebody serves or a task has."""
+    """Of the queue that was asked for; of the queues of the app's tasks; without tasks, of all there are."""
     if queue is not None:
         await check_known(app, [full_name(app, queue)])
         return await app.broker.depth([full_name(app, queue)])
+    if app.tasks:
+        return await app.broker.depth(sorted({task.queue for task in app.tasks.values()}))
     depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}
     served = {name for owner in alive for name in owner.queues if app.sees(name)}
-    empty = sorted({*served, *(task.queue for task in app.tasks.values())} - depths.keys())
+    empty = sorted(served - depths.keys())
     depths |= {depth.queue: depth for depth in await app.broker.depth(empty)} if empty else {}
     return [depths[name] for name in sorted(depths)]
 
 
 def _slots(queue: str, alive: Sequence[Owner], app: Tenure) -> int:
-    """As the workers of this queue do; the fewest, so that none is promised more than it has."""
+    """As the workers of this queue do; the fewest, so that none is promised more than it has.
+
+    Never more than a worker runs of the tasks of this queue (`concurrency=`).
+    """
     found = [owner.concurrency for owner in alive if queue in owner.queues and owner.concurrency > 0]
-    return min(found, default=app.settings.concurrency)
+    limits = [task.policy.concurrency for task in app.tasks.values() if task.queue == queue]
+    most = sum(limit for limit in limits if limit is not None) if limits and None not in limits else math.inf
+    return int(min([*found, most] if found else [app.settings.concurrency, most]))
 
 
 async def _needed(app: Tenure, depth: Depth, pace: Pace | None, alive: Sequence[Owner], rules: ScalingRules) -> Needed:
@@ -148,10 +163,14 @@ async def _needed(app: Tenure, depth: Depth, pace: Pace | None, alive: Sequence[
         queue=depth.queue, ready=depth.ready, leased=depth.leased, due=due, estimated=depth.estimated,
         mean_seconds=None if pace is None else round(pace.mean_seconds, 6),
         q99_seconds=None if pace is None else round(pace.tail_seconds, 6),
-        runs=0 if pace is None else pace.runs, workers_now=len(serving), slots=rules.slots,
+        runs=0 if pace is None else pace.runs, profile=_profile(pace), workers_now=len(serving), slots=rules.slots,
         desired=both.desired.workers, why=both.desired.why,
         visible_only=both.visible_only.workers, interrupted=both.interrupted,
     )  # fmt: skip
+
+
+def _profile(pace: Pace | None) -> str | None:
+    return None if pace is None or not pace.source else pace.source.removeprefix("profile ")
 
 
 async def _due(app: Tenure, depth: Depth, within: float) -> int | None:

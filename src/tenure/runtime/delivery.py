@@ -24,7 +24,7 @@ class Delivery:
     __slots__ = (
         "cancelled_by", "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed",
         "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size",
-        "started", "task", "thread", "token", "verdict",
+        "started", "taken_early", "task", "thread", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -63,6 +63,8 @@ class Delivery:
         #: Set by whoever ends the run from outside: the verdict that the cancelled handler gets.
         self.ending: Verdict | None = None
         self.lease_lost = False
+        #: The lease was lost before its end: cancelled, purged or retired. How long it ran says nothing about the work.
+        self.taken_early = False
         #: Its code goes on though its verdict is given: it swallowed its cancellation.
         self.left = False
         self.verdict: Verdict | None = None

@@ -167,6 +167,7 @@ class EntrustedHeartbeat(Heartbeat):
                 return
             delivery = held.delivery
             del self._numbers[delivery]
+            held.note_taken(self._clock.monotonic())
             held.lease = msgspec.structs.replace(held.lease, state=LeaseState.LOST)
             settling = delivery.verdict is not None  # as in `Heartbeat`: the store's fence decides
             if not settling:

@@ -259,6 +259,8 @@ class Heartbeat:
             for beat, answer in zip(beats, answers, strict=True):
                 held, wish = beat
                 mine = kept.get(held) if held.delivery.token is not None else _is_held(answer)
+                if mine is False:
+                    held.note_taken(began)  # before the answer replaces the lease and its deadline
                 if answer is not None:
                     # A longer `ctx.touch` counts once: later beats ask for the usual time, and never shorten.
                     held.lease = msgspec.structs.replace(answer, seconds=held.lease.seconds)

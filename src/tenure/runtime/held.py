@@ -164,6 +164,10 @@ class Held:
         for waiter in wish.listening():
             waiter.set_exception(error)
 
+    def note_taken(self, now: float) -> None:
+        """The store says that it is not ours: note whether that was so before its end, by our own clock."""
+        self.delivery.taken_early = self.rest(now) > 0.0
+
     def lose(self, wish: Wish) -> None:
         """It is lost: nothing is due any more, and whoever waits for a touch is told."""
         self.lease = msgspec.structs.replace(self.lease, state=LeaseState.LOST)

@@ -2,9 +2,11 @@
 
 A few runs of each task are enough, so most of them cost a look into a dict. Which few is left to chance, among all that
 ended in that second: the first ones would be the shortest of those that began together. What failed by itself is left
-out; a run that was ended from outside counts as one that would have taken longer, and none of those is passed over for
-others. Told by `path.py` at the end of the path; kept by `Journal.sample`, and told to `learning.py` just before.
-While the journal is away samples are dropped: there will be others.
+out, and so is what was cancelled or taken away while its lease stood. A run that was ended because it took too long, or
+because its worker stopped, counts as one that would have taken longer, and none of those is passed over for others.
+
+Told by `path.py` at the end of the path; kept by `Journal.sample`, and told to `learning.py` just before. While the
+journal is away samples are dropped: there will be others.
 """
 
 import asyncio
@@ -99,7 +101,7 @@ class Sampler:
     def _take(self, delivery: Delivery, task: str, second: _Second | None, at: float) -> None:
         seconds = delivery.seconds
         is_killed = delivery.ending is not None
-        if seconds is None or not (is_killed or isinstance(delivery.verdict, Completed)):
+        if seconds is None or delivery.taken_early or not (is_killed or isinstance(delivery.verdict, Completed)):
             return
         if second is None:
             if len(self._seconds) >= _MOST_TASKS:

@@ -6,13 +6,22 @@ are virtual, from the beginning of the simulation.
 
 import asyncio
 
+#: So many runs in a row were cut by scale-down, for each message that could be at work, and none came to its end.
+#: Where one run in ten survives, that is as good as never seen.
+_CUTS_IN_VAIN = 20
+
 
 class Book:
     """Counts by message, and the moments that the table is made of."""
 
-    def __init__(self, count: int, began: float = 0.0) -> None:
-        """Nothing was sent yet. `began` is the beginning of the simulation on its clock."""
+    def __init__(self, count: int, began: float = 0.0, *, slots: int = 1) -> None:
+        """Nothing was sent yet. `began` is its beginning on the virtual clock, `slots` is all that workers have."""
         self.began = began
+        self._slots = slots
+        #: Whether no more messages will come.
+        self.all_sent = False
+        #: Runs that were cut by scale-down since a message left.
+        self.cut_in_a_row = 0
         self.count = count
         self.sent_at = [0.0] * count
         #: Times its handler was begun, and times it ran to its end.
@@ -41,7 +50,7 @@ class Book:
         #: When the last of them left.
         self.ended_at = 0.0
         self._at_work = 0
-        #: Nothing is left, and no handler of what is gone goes on.
+        #: Nothing is left, and no handler of what is gone goes on; or scale-down lets none of them come to its end.
         self.is_over = asyncio.Event()
 
     def begin(self, index: int, now: float) -> None:
@@ -74,10 +83,18 @@ class Book:
         self.worked[index] += now - began
         self._look()
 
+    def interrupt(self) -> None:
+        """A run is cut because its worker was told to stop. When that has happened to all of them, we give up."""
+        self.interrupted += 1
+        self.cut_in_a_row += 1
+        if self.all_sent and self.left and self.cut_in_a_row >= _CUTS_IN_VAIN * min(self.left, self._slots):
+            self.is_over.set()
+
     def leave(self, index: int, now: float, *, given_up: bool = False) -> None:
         """It is out of the queue for good."""
         self.given_up[index] = given_up
         self.left -= 1
+        self.cut_in_a_row = 0
         self.ended_at = now
         self._look()
 

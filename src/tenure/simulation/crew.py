@@ -18,6 +18,7 @@ from tenure.simulation.scenario import Scenario
 from tenure.simulation.seat import QUEUE, Seat
 from tenure.testing.virtual import VirtualClock
 from tenure.timing.scaling import Backlog, Pace, ScalingRules, desired_workers, visible_only
+from tenure.timing.span import EXAMPLES, seconds_in
 
 LOOK_SECONDS = 60.0
 _TAIL = 0.99
@@ -40,15 +41,15 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 def scaling_of(text: str) -> Scaling:
-    """From `backlog`, `visible`, or one of them with its cooldown in seconds: `visible:1500`; raises `BadArgument`."""
+    """From `backlog` or `visible`, alone or with a cooldown: `visible:1500`, `visible:25m`; raises `BadArgument`."""
     word, _, number = text.strip().partition(":")
-    try:
-        cooldown = float(number) if number else _USUAL_COOLDOWN
-    except ValueError:
-        cooldown = -1.0
-    if word not in ("backlog", "visible") or not 0.0 <= cooldown <= _MOST_COOLDOWN:
-        msg = f"{text!r} is no rule for scaling; write backlog or visible, or with a cooldown in seconds, visible:1500"
-        raise BadArgument(f"{msg}; nothing was simulated")
+    cooldown = seconds_in(number) if number else _USUAL_COOLDOWN
+    if word not in ("backlog", "visible") or cooldown is None or cooldown > _MOST_COOLDOWN:
+        msg = (
+            f"{text!r} is no rule for scaling; write backlog or visible, alone or with a cooldown of a day at most, "
+            f"visible:COOLDOWN, as {EXAMPLES}; nothing was simulated"
+        )
+        raise BadArgument(msg)
     return Scaling(word == "backlog", cooldown)
 
 

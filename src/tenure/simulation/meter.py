@@ -64,6 +64,8 @@ class MeteredBroker(HonestBroker):
         self._deletes: Counter[int] = Counter()
         #: The fence of the newest lease on each message.
         self._newest: dict[str, int] = {}
+        #: What a loop that extends its timeouts was lent, by owner and message, until its handler takes it from here.
+        self.lent: dict[tuple[str, str], Lease] | None = None
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Count, and pass it on."""
@@ -85,6 +87,8 @@ class MeteredBroker(HonestBroker):
     def _unwatched(self, lease: Lease) -> Lease:
         """For a loop that looks at no clock: it knows of no end, so nobody ends its run when its time is over."""
         self._newest[lease.id] = lease.fence
+        if self.lent is not None:
+            self.lent[lease.owner, lease.id] = lease
         return msgspec.structs.replace(lease, deadline=math.inf)
 
     async def wait(self, queues: Sequence[str], seconds: float) -> None:

@@ -3,6 +3,9 @@
     fixed:600       a loop of one's own: receive with a fixed timeout, run, delete and hope. The real worker without
                     ledger and heartbeat, which is not told when its leases end; a delete that fails is not tried
                     again, and one by a receipt that is no longer the newest does nothing
+    extended:600:300:240
+                    the same loop with a heartbeat of its own: a timeout of 600 s, and every 240 s it is set to 300 s
+                    from then, if that is later (`extending.py`)
     heartbeat:30    Tenure as it is: a short lease that is renewed while the handler runs; claim, seal, retried delete
     learned         Tenure with the heartbeat off: nobody renews, the lease follows the measured runs, and a run that
                     outlives it is ended
@@ -16,6 +19,7 @@ from enum import StrEnum
 import msgspec
 
 from tenure.errors import BadArgument
+from tenure.timing.beat import BeatPlan
 from tenure.timing.span import EXAMPLES, seconds_in
 
 
@@ -23,6 +27,7 @@ class Kind(StrEnum):
     """How a lease is kept."""
 
     FIXED = "fixed"
+    EXTENDED = "extended"
     HEARTBEAT = "heartbeat"
     LEARNED = "learned"
     LEASE = "lease"
@@ -38,37 +43,57 @@ class SimulatedPolicy(msgspec.Struct, frozen=True):
     kind: Kind
     #: None: it is learned.
     lease_seconds: float | None
+    #: When a loop of one's own extends it, and by how much. None: it does not.
+    plan: BeatPlan | None = None
 
     @property
     def name(self) -> str:
         """As it is written on the command line."""
+        if self.plan is not None:
+            return f"{self.kind}:{self.lease_seconds:g}:{self.plan.extension_seconds:g}:{self.plan.interval_seconds:g}"
         return self.kind if self.lease_seconds is None else f"{self.kind}:{self.lease_seconds:g}"
 
     @property
     def has_ledger(self) -> bool:
         """Whether runs are claimed and sealed."""
-        return self.kind is not Kind.FIXED
+        return self.kind not in (Kind.FIXED, Kind.EXTENDED)
 
     @property
     def beats(self) -> bool:
-        """Whether leases are renewed."""
+        """Whether the worker's heartbeat renews leases."""
         return self.kind is Kind.HEARTBEAT
 
 
 def policy_of(text: str) -> SimulatedPolicy:
-    """From `fixed:600`, `heartbeat`, `heartbeat:30`, `learned` or `lease:600`; raises `BadArgument`."""
+    """From `fixed:600`, `extended:600:300:240`, `heartbeat:30`, `learned` or `lease:600`; raises `BadArgument`."""
     word, _, number = text.strip().partition(":")
-    allowed = "fixed:SECONDS, heartbeat, heartbeat:SECONDS, learned or lease:SECONDS"
+    allowed = "fixed:SECONDS, extended:TIMEOUT:EXTENSION:INTERVAL, heartbeat:SECONDS, learned or lease:SECONDS"
     if word not in tuple(Kind):
         msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
         raise BadArgument(msg)
     kind = Kind(word)
+    if kind is Kind.EXTENDED:
+        return _extended(number.split(":"), text)
     if (kind is Kind.LEARNED and number) or (kind in (Kind.FIXED, Kind.LEASE) and not number):
         msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
         raise BadArgument(msg)
     if kind is Kind.LEARNED:
         return SimulatedPolicy(kind, None)
     return SimulatedPolicy(kind, _seconds(number, text) if number else USUAL_LEASE)
+
+
+def _extended(numbers: list[str], text: str) -> SimulatedPolicy:
+    if len(numbers) != 3:  # noqa: PLR2004 - timeout, extension, interval
+        msg = f"{text!r}: write extended:TIMEOUT:EXTENSION:INTERVAL, as extended:600:300:240; nothing was simulated"
+        raise BadArgument(msg)
+    timeout, extension, interval = (_seconds(number, text) for number in numbers)
+    if interval >= min(timeout, extension):
+        msg = (
+            f"{text!r}: an interval of {interval:g} s is too long for a timeout of {timeout:g} s that is extended "
+            f"by {extension:g} s; nothing was simulated"
+        )
+        raise BadArgument(msg)
+    return SimulatedPolicy(Kind.EXTENDED, timeout, BeatPlan.of(extension, interval, MOST_SECONDS))
 
 
 def _seconds(number: str, text: str) -> float:

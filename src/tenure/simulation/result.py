@@ -80,6 +80,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     worker_seconds: float
     #: Runs that were ended because their worker was told to stop.
     interrupted: int
+    #: Of these, the last ones: since then no message was done. When nothing else happens, the simulation ends.
+    cut_in_a_row: int
     #: The crew and its queue over time, where workers were scaled.
     seen: tuple[Glance, ...]
     #: Calls as SQS would bill them, and entries written to the state.
@@ -105,6 +107,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             oldest_seconds=max(ages, default=None),
             worker_seconds=worker_seconds,
             interrupted=book.interrupted,
+            cut_in_a_row=book.cut_in_a_row,
             seen=tuple(seen),
             calls={name: counts.get(name, 0) for name in (*REQUESTS, WRITE)},
         )

@@ -15,6 +15,7 @@ import msgspec
 
 from tenure import assembly
 from tenure.broker import Broker, SweepRequest
+from tenure.lease import Lease
 from tenure.message import Message, Outgoing
 from tenure.runtime.sampling import hardware_class
 from tenure.runtime.sideloop import cancel
@@ -22,12 +23,13 @@ from tenure.runtime.sweeper import Sweeper
 from tenure.sample import Sample
 from tenure.simulation.book import Book
 from tenure.simulation.crew import Crew, Glance, Scaler, Scaling
+from tenure.simulation.extending import extend
 from tenure.simulation.loop import run_simulated
 from tenure.simulation.meter import BATCH, MeteredBroker, MeteredLedger, MeteredState
 from tenure.simulation.policy import MOST_SECONDS, USUAL_LEASE, SimulatedPolicy
 from tenure.simulation.result import Result
 from tenure.simulation.scenario import Scenario
-from tenure.simulation.seat import NEVER, QUEUE, TASK, Seat
+from tenure.simulation.seat import NEVER, QUEUE, TASK, Beating, Seat
 from tenure.simulation.timer import Timer
 from tenure.state import State
 from tenure.task import Policy, TaskOptions, policy_from
@@ -67,17 +69,20 @@ class Simulation:
     async def run(self) -> Result:
         """Until nothing is left."""
         began = self._clock.now
-        book, timer = Book(len(self._scenario.works), began), Timer(self._clock)
+        slots = self._scenario.workers * self._scenario.slots
+        book, timer = Book(len(self._scenario.works), began, slots=slots), Timer(self._clock)
         broker, state = self._place(book, timer)
         await state.journal.sample(self._recorded())
         inner = broker.inner
         sweeper = Sweeper(inner, state.roster, self._clock, lambda _: None, request=_SWEEP)
         on_death = self._prover(state, sweeper)
-        policy = self._task_policy()
+        policy, beating = self._task_policy(), self._beating(broker)
 
         def seat(number: int) -> Seat:
-            learns = self._policy.has_ledger
-            return Seat(number, broker, state, self._clock, self._scenario, book, policy, on_death, learns=learns)
+            return Seat(
+                number, broker, state, self._clock, self._scenario, book, policy, on_death,
+                learns=self._policy.has_ledger, beating=beating,
+            )  # fmt: skip
 
         crew = Crew(seat, self._clock, self._scenario)
         jobs = [self._send(broker, book), timer.run(sweeper), self._tell(book)]
@@ -143,6 +148,15 @@ class Simulation:
 
         return on_death
 
+    def _beating(self, broker: MeteredBroker) -> Beating | None:
+        """What a loop of one's own does beside each handler, where it extends its timeouts."""
+        plan, clock = self._policy.plan, self._clock
+        if plan is None:
+            return None
+        lent: dict[tuple[str, str], Lease] = {}
+        broker.lent = lent
+        return lambda owner_id, id: extend(broker, lent.pop((owner_id, id)), plan, clock)
+
     def _place(self, book: Book, timer: Timer) -> tuple[MeteredBroker, State]:
         """A queue as SQS has them; with a ledger beside it, or without."""
         has_ledger = self._policy.has_ledger
@@ -185,6 +199,7 @@ class Simulation:
                 batch = []
         if batch:
             await broker.send(batch)
+        book.all_sent = True
 
     def _message(self, index: int) -> Message:
         size = self._scenario.works[index].size

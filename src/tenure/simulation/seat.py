@@ -6,7 +6,7 @@ for as long as the work takes, and meets its fate (`scenario.py`). Made by `runn
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn, cast
 
@@ -22,6 +22,9 @@ from tenure.state import State
 from tenure.task import Policy, Task
 from tenure.testing.here import Here
 from tenure.testing.virtual import VirtualClock
+
+#: What goes on beside a handler, by its worker's owner id and its message's id.
+Beating = Callable[[str, str], Coroutine[Any, Any, None]]
 
 QUEUE = "simulated"
 TASK = "work"
@@ -71,9 +74,9 @@ class Seat:
 
     def __init__(  # noqa: PLR0913 - made in one place, by `running.py`
         self, number: int, broker: Broker, state: State, clock: VirtualClock, scenario: Scenario, book: Book,
-        policy: Policy, on_death: Callable[[str], None], *, learns: bool,
+        policy: Policy, on_death: Callable[[str], None], *, learns: bool, beating: Beating | None = None,
     ) -> None:  # fmt: skip
-        """Nobody sits here yet. `on_death` is told the owner of a worker that was ended."""
+        """Nobody sits here yet. `on_death` is told the owner of a dead worker; `beating` goes with each run."""
         self._number = number
         self._broker = broker
         self._state = state
@@ -81,6 +84,7 @@ class Seat:
         self._scenario = scenario
         self._book = book
         self._on_death = on_death
+        self._beating = beating
         self._tasks: dict[str, Task[..., Any]] = {TASK: Task(Home(), self._handler(), TASK, QUEUE, policy, None)}
         self._lease_seconds = policy.lease.seconds
         self._learns = learns
@@ -157,6 +161,11 @@ class Seat:
         await asyncio.sleep(self._scenario.restart_seconds)
         await self.start()
 
+    def _beat(self, boot: Boot | None, index: int) -> asyncio.Task[None] | None:
+        if self._beating is None or boot is None:
+            return None
+        return asyncio.get_running_loop().create_task(self._beating(boot.worker.owner_id, str(index)))
+
     def _handler(self) -> Callable[..., Any]:
         clock, began, book, works = self._clock, self._book.began, self._book, self._scenario.works
         crash_of_run = self._scenario.crash_of_run
@@ -166,6 +175,7 @@ class Seat:
             start = clock.now - began
             book.begin(index, start)
             crash = crash_of_run(index, book.begun[index] - 1)
+            beating = self._beat(boot, index)
             try:
                 if crash is not None and boot is not None:
                     await asyncio.sleep(crash)
@@ -174,9 +184,13 @@ class Seat:
                 await asyncio.sleep(works[index].seconds)
             except asyncio.CancelledError:
                 crashed = boot is not None and boot.is_dead
-                book.interrupted += boot is not None and boot.is_stopping
                 book.cut(index, start, clock.now - began, crashed=crashed)
+                if boot is not None and boot.is_stopping:
+                    book.interrupt()
                 raise
+            finally:
+                if beating is not None:
+                    beating.cancel()
             book.complete(index, start, clock.now - began)
 
         return work

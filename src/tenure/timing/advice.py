@@ -33,7 +33,8 @@ _LONGER = 1.5
 USE_LOW = 0.1
 #: With a heartbeat, from so many seconds on a frozen worker keeps a message for long.
 LONG_WINDOW_SECONDS = 300.0
-#: Any duplicate is one too many.
+#: Any duplicate is one too many, but of fewer messages than these one duplicate would always be 5 % and critical.
+LEAST_MESSAGES = 20
 DUPLICATES_CRITICAL = 0.05
 DELETIONS_WARNING, DELETIONS_CRITICAL = 0.01, 0.02
 #: Of all deliveries, those that came back because a lease ended or a worker died: any, and so many.
@@ -153,11 +154,10 @@ def _hold(figures: Figures) -> Iterator[Finding]:
 
 
 def _duplicates(figures: Figures) -> Iterator[Finding]:
-    part = figures.duplicate_rate
-    if not part:
+    part, whole = figures.duplicate_rate, figures.completed + figures.duplicates
+    if not part or whole < LEAST_MESSAGES:
         return
     severity = Severity.CRITICAL if part >= DUPLICATES_CRITICAL - _DUST else Severity.WARNING
-    whole = figures.completed + figures.duplicates
     evidence = (
         f"{figures.duplicates:,} of {whole:,} came again after they were done, and were only deleted ({percent(part)})"
     )
@@ -228,7 +228,10 @@ def _retry(figures: Figures) -> Iterator[Finding]:
 
 
 def _good(figures: Figures) -> Finding:
-    signs = [f"{figures.completed:,} completed, no duplicate"]
+    again = "no duplicate"
+    if figures.duplicates:
+        again = f"{counted(figures.duplicates, 'duplicate')} (too few messages to judge)"
+    signs = [f"{figures.completed:,} completed, {again}"]
     if figures.expired == 0 and figures.crashed == 0:
         signs.append("nothing came back by itself")
     if figures.lease_use is not None:

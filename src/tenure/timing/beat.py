@@ -11,6 +11,7 @@ import msgspec
 
 from tenure.errors import BadArgument
 from tenure.timing.policy import beat_again, beat_interval
+from tenure.timing.why import duration
 
 #: Asked for less than a service allows in all, because both sides count in whole seconds.
 MARGIN_SECONDS = 2.0
@@ -32,7 +33,7 @@ class BeatPlan(msgspec.Struct, frozen=True):
         interval = beat_interval(extension_seconds) if interval_seconds is None else interval_seconds
         if not 1.0 <= extension_seconds < math.inf or not 0.0 < interval < extension_seconds:
             msg = (
-                f"a beat every {interval:g} s that asks for {extension_seconds:g} s cannot keep a lease: "
+                f"a beat every {duration(interval)} that asks for {duration(extension_seconds)} cannot keep a lease: "
                 "ask for 1 s or more, and beat sooner than that; no beat was sent"
             )
             raise BadArgument(msg)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+#: Of fewer runs, the high quantiles are the longest run.
+RUNS_FOR_Q95, RUNS_FOR_Q99 = 20, 100
 #: Of a product: 0.95 of 20 is 19, whatever floats make of it.
 _DUST = 1e-9
 

@@ -6,6 +6,7 @@ Used by `timing/learned.py` until there are runs enough. Pure.
 import msgspec
 
 from tenure.timing.profile import PROFILES, SIZE_TABLES, Profile, SizeTable
+from tenure.timing.why import amount, duration
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -33,6 +34,17 @@ class Prior(msgspec.Struct, frozen=True):
 
 
 NO_PRIOR = Prior()
+
+
+def says(prior: Prior) -> str | None:
+    """What is expected, in words. None: there is no profile."""
+    match prior.profile:
+        case Profile(p1=fast, typical=typical, worst=slow):
+            return f"{duration(typical)} typical, {fast:g} to {duration(slow)}"
+        case SizeTable(rows=rows) if rows:
+            ends = (f"{duration(row.seconds)} at {amount(row.size_bytes)}" for row in (rows[0], rows[-1]))
+            return f"by size, {' to '.join(ends)}"
+    return None
 
 
 def known_profiles() -> list[str]:

@@ -35,12 +35,21 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How long a message keeps a slot busy, by so many runs, failed ones too."""
+    """How long a message keeps a slot busy, by so many runs, failed ones too; or by a profile, before the first run."""
 
     mean_seconds: float
     #: 99 of 100 stay within it.
     tail_seconds: float
     runs: int
+    #: What is expected, and by what. Empty: it was measured.
+    source: str = ""
+
+    @property
+    def evidence(self) -> str:
+        """Where the figures come from, in words."""
+        if self.source:
+            return f"by {self.source}, no run was measured yet"
+        return f"q99 {duration(self.tail_seconds)}, {self.runs:,} runs"
 
 
 class ScalingRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +95,7 @@ def desired_workers(
     backlog: Backlog, pace: Pace | None, rules: ScalingRules, *,
     current: int | None = None, since_added_seconds: float = math.inf,
 ) -> Scale:  # fmt: skip
-    """How many workers the queue needs now; `pace` None: no run was measured yet.
+    """How many workers the queue needs now; `pace` None: no run was measured yet, and there is no profile.
 
     `current` is how many there are (None: unknown), `since_added_seconds` how long ago the last ones were added.
     """
@@ -145,7 +154,7 @@ def _for_backlog(waiting: int, running: int, pace: Pace | None, rules: ScalingRu
     if pace is None:
         return max(1, _workers(running, rules)), f"{what}; no run was measured yet, and one worker finds out"
     slots = slots_needed(waiting, running, pace, rules.target_age_seconds)
-    sums = f"{what} × {duration(pace.mean_seconds)} (q99 {duration(pace.tail_seconds)}, {pace.runs:,} runs)"
+    sums = f"{what} × {duration(pace.mean_seconds)} ({pace.evidence})"
     goal = f"within {duration(rules.target_age_seconds)}"
     return _workers(slots, rules), f"{sums} {goal} need {counted(slots, 'slot')}, {rules.slots} a worker"
 

@@ -65,11 +65,12 @@ _SCALED_POLICY = "heartbeat"
 )  # fmt: skip
 @click.option(
     "--policy", "policies", multiple=True, metavar="POLICY",
-    help="fixed:SECONDS, heartbeat:SECONDS, learned or lease:SECONDS; repeat it for more.",
+    help="fixed:SECONDS, extended:TIMEOUT:EXTENSION:INTERVAL, heartbeat:SECONDS, learned or lease:SECONDS; "
+    "repeat it for more.",
 )  # fmt: skip
 @click.option(
     "--scale", "scalings", multiple=True, metavar="RULE",
-    help="Let workers come and go by backlog:COOLDOWN or visible:COOLDOWN; repeat it to compare.",
+    help="Let workers come and go by backlog:COOLDOWN or visible:COOLDOWN, as visible:10m; repeat it to compare.",
 )  # fmt: skip
 @click.option(
     "--target-age", type=Duration(1.0), default="5m", show_default=True, help="With --scale: begin all within it."
@@ -96,6 +97,7 @@ def simulate(  # noqa: PLR0913 - each is an option
     The real worker runs on the in-memory broker; only how long handlers take, when workers die and which deletes fail
     is made up, and it is the same for every policy. Without --policy, four are compared: fixed:600 and fixed:90 are a
     loop of one's own (receive, run, delete and hope), heartbeat:30 is Tenure, learned is Tenure with the heartbeat off.
+    extended:600:300:240 is a loop of one's own with a timeout of 600 s that it extends by 300 s every 240 s.
 
     How long runs take comes from the journal of a TARGET (with --task), from --csv or from --durations.
 

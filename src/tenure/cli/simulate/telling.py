@@ -58,10 +58,12 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
                 f" of {len(scenario.works):,}.", soft_wrap=whole,
             )  # fmt: skip
         elif result.stuck:
+            cut = result.cut_in_a_row
+            why = f", because scale-down stopped the last {cut:,} runs before they were over" if cut else ""
             out.print(
-                f"{result.policy} got nowhere: after {span(result.seconds)} {of - done:,} of {of:,} were not done.",
-                soft_wrap=whole,
-            )
+                f"{result.policy} got nowhere and was given up: after {span(result.seconds)} {of - done:,} of {of:,} "
+                f"were not done{why}.", soft_wrap=whole,
+            )  # fmt: skip
     for table in tables(results, pricing, out.width):
         out.print()
         out.print(table)

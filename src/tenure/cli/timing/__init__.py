@@ -15,7 +15,7 @@ from tenure.cli.lazy import LazyGroup
 _TABLE = {
     "list": ("tenure.cli.timing.list:list_", "Show how long tasks take, how leases fit, and what to do."),
     "explain": ("tenure.cli.timing.explain:explain", "Show why a task's lease is as long as it is."),
-    "profiles": ("tenure.cli.timing.profiles:profiles", "Show what is believed of services beforehand."),
+    "profiles": ("tenure.cli.timing.profiles:profiles", "Show how long services are expected to take."),
 }
 
 

@@ -15,20 +15,31 @@ from tenure.cli.output import console, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.size import SIZE
 from tenure.cli.target import find, json_option, run, split
-from tenure.cli.timing.looking import as_learned, beats_of, first_beat_of, forecast_of, prior_of, standing_of
+from tenure.cli.timing.looking import (
+    as_learned,
+    beats_of,
+    first_beat_of,
+    forecast_of,
+    is_by_name,
+    prior_of,
+    standing_of,
+)  # fmt: skip
 from tenure.errors import UnknownTask
 from tenure.sample import Ended, Sample
 from tenure.survey import samples_of
 from tenure.task import Task
-from tenure.timing.figures import Durations, Standing
+from tenure.timing.figures import RUNS_FOR_Q99, Durations, Standing
 from tenure.timing.forecast import Forecast, Step
-from tenure.timing.prior import Prior
+from tenure.timing.learned import ENOUGH_RUNS
+from tenure.timing.prior import Prior, says
 from tenure.timing.why import amount, duration
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+#: A profile without a name: an object that the task was given.
+OWN = "its own"
 #: Queues beyond these are not searched for samples of the task.
 _MOST_QUEUES = 100
 
@@ -41,6 +52,10 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing | None
     #: Name of the profile; None: there is none.
     profile: str | None
+    #: Whether it applies because the task has its name.
+    profile_by_name: bool
+    #: What the profile says, in words; None: there is none.
+    profile_says: str | None
     size: float | None
     durations: Durations | None
     #: Samples of each kind of machine.
@@ -115,8 +130,10 @@ def _explained(
     killed = sum(one.ended is Ended.KILLED for one in samples)
     durations = Durations.of([one.seconds for one in samples], killed)
     moments = [one.at for one in samples]
+    prior = prior_of(task, name)
     return Explained(
-        task=name, queue=queue, standing=standing, profile=_named(prior_of(task, name)), size=size, durations=durations,
+        task=name, queue=queue, standing=standing, profile=_named(prior), profile_by_name=is_by_name(prior, task),
+        profile_says=says(prior), size=size, durations=durations,
         hardware=dict(Counter(one.hardware for one in samples).most_common()),
         sized=(sized := sum(one.size is not None for one in samples)),
         has_sizes=sized > 0 or (task is not None and task.sizer is not None),
@@ -127,7 +144,7 @@ def _explained(
 
 
 def _named(prior: Prior) -> str | None:
-    return None if prior.profile is None else prior.name or "its own"
+    return None if prior.profile is None else prior.name or OWN
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -162,7 +179,7 @@ def _machine(kind: str) -> str:
 
 def sentences(one: Explained) -> list[str]:
     """What is known, in the order in which people ask."""
-    return [*_policy(one.standing), *_samples(one), *_decides(one), *_sizes(one)]
+    return [*_policy(one.standing), *_profile(one), *_samples(one), *_decides(one), *_sizes(one)]
 
 
 def _policy(standing: Standing | None) -> list[str]:
@@ -177,6 +194,18 @@ def _policy(standing: Standing | None) -> list[str]:
     return [f"Policy: the lease {whose}, and nobody renews it: it must outlast the work. A hung handler is {ended}."]
 
 
+def _profile(one: Explained) -> list[str]:
+    """What is expected before a run was measured, and why that profile applies."""
+    if one.profile_says is None:
+        return []
+    applies = "The task names it"
+    if one.profile_by_name:
+        applies = "It applies because the task has that name; profile= names another"
+    whose = f"{one.profile}, which ships with Tenure" if one.profile != OWN else one.profile
+    fades = f"It counts less with each run, and not at all from {ENOUGH_RUNS:.0f} runs on."
+    return [f"Profile: {whose}: {one.profile_says}. {applies}. {fades}"]
+
+
 def _samples(one: Explained) -> list[str]:
     profile = "there is no profile of it" if one.profile is None else f"its profile is {one.profile}"
     took = one.durations
@@ -187,9 +216,10 @@ def _samples(one: Explained) -> list[str]:
     kinds = ", ".join(f"{number:,} on {_machine(kind)}" for kind, number in one.hardware.items())
     sized = "none with a size" if not one.sized else f"{one.sized:,} with a size"
     quantiles = f"half of them {exact(took.q50)} or less, 95 of 100 {exact(took.q95)}, 99 of 100 {exact(took.q99)}"
+    few = f" (there are fewer than {RUNS_FOR_Q99} runs, so 99 of 100 is the longest)"
     return [
         f"Samples: {plural(took.samples, 'run')}{span}{killed} ({kinds}); {sized}; {profile}.",
-        f"Took: {quantiles}; the longest {exact(took.longest)}.",
+        f"Took: {quantiles}; the longest {exact(took.longest)}{few if took.samples < RUNS_FOR_Q99 else ''}.",
     ]
 
 

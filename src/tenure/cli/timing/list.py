@@ -15,7 +15,8 @@ from tenure.cli.plain import one_line
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.cli.timing.looking import Look, Row, beats_of, look
 from tenure.finding import Finding, Severity
-from tenure.timing.figures import Standing
+from tenure.timing.advice import USE_HIGH, subject
+from tenure.timing.figures import RUNS_FOR_Q95, RUNS_FOR_Q99, Standing
 from tenure.timing.wording import percent
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _WIDE = 118
 _STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COLUMNS = ("runs", "typical", "q95", "q99", "lease", "use", "if fixed", "1st beat", "max_hold", "r/e/c")
+_FEW_RUNS = "*: the longest run; there are too few runs for the quantile (q95: 20, q99: 100)"
+_TOO_SHORT = f"!: q99 uses {100 * USE_HIGH:.0f} % or more of the lease"
 #: Of findings alike that matter little, so many are told one by one.
 _FEW = 3
 _EXPLAINED = "if fixed: the lease without a heartbeat; max_hold: advised; r/e/c: came again by retry, expiry, crash"
@@ -112,6 +115,8 @@ def tell(out: "Console", seen: Look, since_seconds: float) -> None:
         return
     out.print(table(seen.rows, out.width))
     out.print(_EXPLAINED, style="dim", markup=False)
+    for note in _notes(seen.rows):
+        out.print(note, style="dim", markup=False, soft_wrap=not out.is_terminal)
     survey = seen.survey
     if survey.is_cut:
         out.print(f"The newest {plural(survey.events, 'event')} of the last {spoken(since_seconds)}.", style="dim")
@@ -124,6 +129,28 @@ def tell(out: "Console", seen: Look, since_seconds: float) -> None:
     for finding in [*loud, *_gathered([one for one in seen.findings if one.severity is Severity.INFO])]:
         out.print()
         out.print(told(finding))
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    """What the marks in the table mean, where there are some; and which rows follow a profile."""
+    took = [row.figures.durations for row in rows if row.figures.durations is not None]
+    notes = [_FEW_RUNS] if any(one.samples < RUNS_FOR_Q99 for one in took) else []
+    if any(_is_too_short(row) for row in rows):
+        notes.append(_TOO_SHORT)
+    believed = [row for row in rows if row.profile is not None]
+    notes += [
+        f"{one_line(subject(row.figures))}: by its profile {row.profile}"
+        f"{' and the size of each message' if row.forecast.typical_seconds is None else ''}, until a run is measured"
+        for row in believed[:_FEW]
+    ]
+    if len(believed) > _FEW:
+        notes.append(f"and {plural(len(believed) - _FEW, 'more task')} by their profiles")
+    return notes
+
+
+def _is_too_short(row: Row) -> bool:
+    use = row.figures.lease_use
+    return use is not None and use >= USE_HIGH
 
 
 def _gathered(findings: Sequence[Finding]) -> list[Finding]:
@@ -167,10 +194,10 @@ def table(rows: Sequence[Row], width: int) -> "Table":
 def _wide(rows: Sequence[Row], width: int) -> "Table":
     shown = plain_table("task", "queue", *_COLUMNS, right=_COLUMNS)
     for row in rows:
-        figures, took = row.figures, row.figures.durations
+        figures = row.figures
         shown.add_row(
             figures.task, figures.queue, count(figures.completed),
-            *("–" if took is None else exact(seconds) for seconds in _quantiles(row)),
+            *_quantiles(row),
             _lease(figures.standing), _use(row), stated(row.forecast.lease_seconds),
             _stated(row.first_beat_seconds), _stated(row.figures.advised_hold_seconds), _again(row),
         )  # fmt: skip
@@ -186,7 +213,7 @@ def _narrow(rows: Sequence[Row], width: int) -> "Table":
     for row in rows:
         figures, (q50, _, q99) = row.figures, _quantiles(row)
         shown.add_row(
-            stacked(figures.task, figures.queue), count(figures.completed), stacked(exact(q50), exact(q99)),
+            stacked(figures.task, figures.queue), count(figures.completed), stacked(q50, q99),
             stacked(_lease(figures.standing), _use(row)),
             stacked(stated(row.forecast.lease_seconds), _stated(row.figures.advised_hold_seconds)),
             stacked(_stated(row.first_beat_seconds), _again(row)),
@@ -195,9 +222,13 @@ def _narrow(rows: Sequence[Row], width: int) -> "Table":
     return shown
 
 
-def _quantiles(row: Row) -> tuple[float | None, float | None, float | None]:
+def _quantiles(row: Row) -> tuple[str, str, str]:
+    """Half, 95 and 99 of 100; marked where there are too few runs for that, and it is the longest of them."""
     took = row.figures.durations
-    return (None, None, None) if took is None else (took.q50, took.q95, took.q99)
+    if took is None:
+        return "–", "–", "–"
+    q95_mark, q99_mark = ("*" if took.samples < least else "" for least in (RUNS_FOR_Q95, RUNS_FOR_Q99))
+    return exact(took.q50), f"{exact(took.q95)}{q95_mark}", f"{exact(took.q99)}{q99_mark}"
 
 
 def _lease(standing: Standing | None) -> str:
@@ -211,7 +242,7 @@ def _use(row: Row) -> str:
     standing, use = row.figures.standing, row.figures.lease_use
     if standing is not None and standing.is_renewed:
         return "renewed"
-    return "–" if use is None else percent(use)
+    return "–" if use is None else f"{percent(use)}{' !' if _is_too_short(row) else ''}"
 
 
 def _stated(seconds: float | None) -> str:

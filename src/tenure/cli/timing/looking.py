@@ -31,6 +31,8 @@ class Row(msgspec.Struct, frozen=True):
     forecast: Forecast
     #: How long after its start a run is first renewed. None: never, or unknown.
     first_beat_seconds: float | None
+    #: The profile that its figures follow while no run was measured. None: there is none, or there are runs.
+    profile: str | None = None
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -69,7 +71,10 @@ async def _row(app: Tenure, figures: Figures, task: Task[..., object] | None) ->
             figures, advised_lease_seconds=longest.lease_seconds, advised_hold_seconds=hold
         )  # fmt: skip
     standing = as_learned(figures.standing, longest)
-    return Row(msgspec.structs.replace(figures, standing=standing), longest, first_beat_of(standing, longest))
+    prior = prior_of(task, figures.task)
+    profile = (prior.name or None) if prior.profile is not None and longest.q99_seconds is None else None
+    figures = msgspec.structs.replace(figures, standing=standing)
+    return Row(figures, longest, first_beat_of(standing, longest), profile)
 
 
 def forecast_of(
@@ -86,6 +91,11 @@ def forecast_of(
 def prior_of(task: Task[..., object] | None, name: str) -> Prior:
     """What is believed of a task beforehand."""
     return prior_for(None, name) if task is None else task.prior
+
+
+def is_by_name(prior: Prior, task: Task[..., object] | None) -> bool:
+    """Whether a profile applies because the task has its name, and not because the task names it."""
+    return prior.profile is not None and (task is None or task.policy.profile is None)
 
 
 def standing_of(task: Task[..., object], traits: BrokerTraits) -> Standing:

@@ -134,6 +134,8 @@ class Registry(ABC):
         - `reject_on`: Exception classes that no retry can fix: the message becomes a dead letter at once.
         - `concurrency`: At most this many messages of the task at once in one worker; default: None, as many as it
           has slots.
+        - `keep_payload`: True: the payload of a completed message stays in the journal, for debugging; `tenure show`
+          shows it. Default: False (`TENURE_KEEP_PAYLOAD`).
         - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
           default: loop for async functions, thread for plain ones.
         """

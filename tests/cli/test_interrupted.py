@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-import tenure
+import tenure as package
 
+from .conftest import Run
 from .process import started
 
 #: Interrupts the process as Ctrl-C would, the moment that a module is looked for.
@@ -34,7 +36,7 @@ _MODULE = "import runpy\nrunpy.run_module('tenure', run_name='__main__')\n"
 )
 @pytest.mark.parametrize("way", [_CONSOLE_SCRIPT, _MODULE], ids=["tenure", "python -m tenure"])
 def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(tenure.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
     result = subprocess.run(
         [sys.executable, "-c", _PRESS.format(module=module) + way],
         env=environment, capture_output=True, text=True, check=False, timeout=90,
@@ -42,11 +44,21 @@ def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_ctrl_c_while_waiting_says_that_the_message_goes_on(options: list[str]) -> None:
-    with started("submit", "jobs:app", "nap", '{"seconds": 0}', "--id", "n1", "--wait", *options) as waiting:
+def test_ctrl_c_while_waiting_says_that_the_message_goes_on() -> None:
+    with started("submit", "jobs:app", "nap", '{"seconds": 0}', "--id", "n1", "--wait") as waiting:
         waiting.says("it waits for one")  # it is sent, and no worker serves it
         waiting.send(signal.SIGINT)
         assert waiting.ends() == 130
     assert "Stopped waiting. The message goes on. To look at it: tenure show jobs:app n1\n" in waiting.lines
     assert "Traceback" not in "".join(waiting.lines)
+
+
+def test_ctrl_c_while_waiting_is_told_in_json_with_the_id(tenure: Run) -> None:
+    with started("submit", "jobs:app", "nap", '{"seconds": 0}', "--id", "n1", "--wait", "--json") as waiting:
+        while tenure("show", "jobs:app", "n1").exit_code:
+            pass
+        waiting.send(signal.SIGINT)
+        assert msgspec.json.decode(waiting.output()) == {"id": "n1", "duplicate": False}
+        assert waiting.ends() == 130
+    error = msgspec.json.decode("".join(waiting.lines))["error"]
+    assert (error["code"], error["message"]) == ("interrupted", "stopped waiting; the message goes on")

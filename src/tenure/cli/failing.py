@@ -104,7 +104,7 @@ def ending(run: Callable[[], object], *, as_json: bool = False) -> int:
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt) as error:
         if as_json:
-            message = str(error) or "interrupted"
+            message = str(error) or str(error.__cause__ or "") or "interrupted"  # click puts its own before it
             _say_json(_failure("interrupted", message, INTERRUPTED))
         return INTERRUPTED
     except BrokenPipeError:

@@ -154,6 +154,8 @@ def _run(
         if quiet:
             for waited in sent:
                 _say(waited, as_json=True)
+            if sent and isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt("stopped waiting; the message goes on") from None
         elif isinstance(error, TaskFailed):
             say_failure(error)
         raise

@@ -40,8 +40,9 @@ async def wait(app: Tenure, handle: Handle[Any], seconds: float, *, target: str 
     try:
         return await _wait(app, handle, seconds, quiet=quiet)
     except asyncio.CancelledError:
-        look = " ".join(["tenure show", *([safe_url(target)] if target else []), handle.id])
-        say_line(f"Stopped waiting. The message goes on. To look at it: {look}", err=True)
+        if not quiet:
+            look = " ".join(["tenure show", *([safe_url(target)] if target else []), handle.id])
+            say_line(f"Stopped waiting. The message goes on. To look at it: {look}", err=True)
         raise
 
 

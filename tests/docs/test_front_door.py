@@ -35,8 +35,9 @@ def _members(face: type) -> Iterator[tuple[str, object]]:
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """What `import tenure` brings, in a process of its own."""
-    code = "import json, sys; before = set(sys.modules); import tenure; print(json.dumps([*set(sys.modules) - before]))"
+    """What `from tenure import Tenure` brings, in a process of its own. Names are imported when they are first used."""
+    code = "import json, sys; there = set(sys.modules); from tenure import Tenure; "
+    code += "print(json.dumps([*set(sys.modules) - there]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=90)
     return set(json.loads(done.stdout))
 

@@ -201,7 +201,7 @@ def test_every_mark_is_understood() -> None:
 
 def test_few_blocks_are_not_run_and_each_says_why() -> None:
     left_out = [block for block in BLOCKS if block.why_not]
-    assert len(left_out) <= 3, [block.place for block in left_out]
+    assert len(left_out) <= 4, [block.place for block in left_out]
     assert all(len(block.why_not) > 10 for block in left_out)
     run = [block for block in BLOCKS if block.language in ("python", "sh")]
     assert len(run) > 40

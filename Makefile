@@ -15,14 +15,14 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 # Which tests a loop runs is said in tests/selection.py. Three stages: what can run side by side; scenarios, which kill and
-# freeze real processes and mostly wait, two at a time; the few that need the machine to themselves. Each ends with its
+# freeze real processes and mostly wait, four at a time; the few that need the machine to themselves. Each ends with its
 # ten slowest.
 LOOP := test
 PYTEST = $(BIN)/python -m pytest --loop $(LOOP) --durations 10 --durations-min 1
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
 define run_loop
 	$(PYTEST) $(SIDE_BY_SIDE) --ignore tests/scenarios
-	$(PYTEST) -n 2 --dist worksteal -m "not alone" tests/scenarios
+	$(PYTEST) -n 4 --dist worksteal -m "not alone" tests/scenarios
 	$(PYTEST) -m alone tests/scenarios
 endef
 # On the other Pythons: no scenarios, no outages, and nothing that needs a stand-in for a cloud.

@@ -202,9 +202,18 @@ NOT_QUICK: tuple[Rule, ...] = (
 #: Likewise, by their marks.
 _NOT_QUICK_MARKS = ("cloud", "outage", "scenario")
 
-#: Scenarios that need the machine to themselves, by the time that they promise under load: one at a time (`-m alone`).
-#: The other tests in scenarios/ mostly wait (1 to 2 s of CPU in 4 to 6 s): two at a time. All others run side by side.
-ALONE: tuple[Rule, ...] = (Rule(("scenarios/test_killing.py",)),)
+#: Scenarios that need the machine to themselves, by what they promise under load: one at a time (`-m alone`). The other
+#: tests in scenarios/ mostly wait (1 to 2 s of CPU in 4 to 6 s): four at a time. All others run side by side.
+ALONE: tuple[Rule, ...] = (
+    Rule(("scenarios/test_killing.py",)),
+    Rule(
+        ("scenarios/*",),
+        (
+            "test_a_short_lease_under_load_is_never_lost",
+            "test_freezing_a_worker_under_load_costs_nobody_else_a_lease",
+        ),
+    ),
+)
 
 LOOPS = ("quick", "test", "all")
 

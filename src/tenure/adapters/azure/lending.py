@@ -193,7 +193,7 @@ class Lending:
     async def held(self, owner: str, request_id: str | None) -> list[Lease]:
         """What `owner` holds, by the table."""
         store = self._store
-        now, local = store.timeline.now(), store.clock.monotonic()
+        now, local = store.timeline.latest(), store.clock.monotonic()
         lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))
         mine = [kept for kept in lives if request_id in (None, kept.life.request_id)]
         for kept in mine:
@@ -217,7 +217,7 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
         fence=max(fence, old.fence + 1),
         request_id=request.request_id,
         seconds=seconds,
-        deadline=store.timeline.now() + seconds,
+        deadline=store.timeline.latest() + seconds,
         lacks_presence=not request.has_presence,
         is_graced=False,
         due=None,

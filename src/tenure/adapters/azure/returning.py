@@ -60,7 +60,7 @@ async def _grant_grace(store: Store, leased: list[Kept], now: float) -> set[str]
         if kept.life.deadline is not None and kept.life.deadline < now + kept.life.seconds and not kept.life.is_graced
     ]
     for kept in some:
-        kept.life.deadline, kept.life.is_graced = now + kept.life.seconds, True
+        kept.life.deadline, kept.life.is_graced = store.timeline.latest() + kept.life.seconds, True
     await store.save(some)
     return {kept.life.id for kept in some}
 

@@ -3,6 +3,9 @@
 The service tells its time with every answer, to the second. Of many answers the latest bound is nearly exact: the time
 of the service is never before what it said, and never a second after it. Deadlines in the table are on this line, so
 the wall clocks of machines may be as wrong as they like. In virtual time the clock that is handed in is the line.
+
+Whoever has heard few answers knows the time only to the second, and another one may know it better. So a deadline is
+written by the latest that it may be, and judged by the earliest: no lease is over before its holder thinks so.
 """
 
 from email.utils import parsedate_to_datetime
@@ -22,11 +25,17 @@ class Timeline:
         #: What stands for the service's wall clock in virtual time: ours as it was, whatever is set here later.
         self._began = clock.wall() - clock.monotonic()
         self._offset = 0.0 if self.is_virtual else self._began
+        #: The most that the offset may be.
+        self._most = self._offset
         self._heard = False
 
     def now(self) -> float:
         """Seconds, on the line that everybody shares."""
         return self._clock.monotonic() + self._offset
+
+    def latest(self) -> float:
+        """The same, if it is as late as it may be: for the deadlines of leases."""
+        return self._clock.monotonic() + self._most
 
     def wall(self) -> float:
         """The service's own wall time."""
@@ -43,5 +52,6 @@ class Timeline:
         # It was at least `told` when the answer came, and at most a second more when we asked.
         least, most = told - self._clock.monotonic(), told + _SECOND - asked
         if not self._heard:
-            self._offset, self._heard = least, True
+            self._offset, self._most, self._heard = least, most, True
         self._offset = min(max(self._offset, least), max(most, least))
+        self._most = max(self._offset, min(self._most, most))

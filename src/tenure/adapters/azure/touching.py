@@ -80,7 +80,7 @@ async def _renew(store: Store, kept: Kept | None, lease: Lease) -> LeaseState:
         return LeaseState.LOST
     life = kept.life
     seconds = clamped_lease(lease.seconds)
-    if life.deadline is not None and life.deadline >= store.timeline.now() + seconds:
+    if life.deadline is not None and life.deadline >= store.timeline.latest() + seconds:
         return LeaseState.HELD  # hidden for longer than that
     try:
         life.receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, seconds)
@@ -114,7 +114,7 @@ async def _renew_anew(store: Store, kept: Kept, lease: Lease, seconds: float) ->
 
 def _extended(store: Store, kept: Kept, lease: Lease) -> Kept:
     life = kept.life
-    until = store.timeline.now() + clamped_lease(lease.seconds)
+    until = store.timeline.latest() + clamped_lease(lease.seconds)
     deadline = until if life.deadline is None else max(life.deadline, until)
     touched = msgspec.structs.replace(life, deadline=deadline, is_graced=False)
     return Kept(touched, kept.etag, kept.envelope, kept.checkpoint)

@@ -3,6 +3,7 @@
 import signal
 from typing import Any
 
+import msgspec
 import pytest
 
 import tenure.cli.asking as asking_module
@@ -97,6 +98,23 @@ def test_an_empty_queue_has_nothing_to_purge(tenure: Run) -> None:
     tenure("queues", "jobs:app")
     result = tenure("purge", "jobs:app", "slow")
     assert (result.exit_code, result.stdout) == (0, "Will remove 0 messages from slow: 0 ready, 0 delayed\n")
+
+
+def test_ctrl_c_under_json_says_that_the_same_command_goes_on(
+    tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = operating_module.Operator._record
+
+    async def interrupted(self: Any, *args: Any, **more: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await record(self, *args, **more)
+
+    monkeypatch.setattr(operating_module.Operator, "_record", interrupted)
+    result = tenure("purge", URL, queue, "--yes", "--json")
+    error = msgspec.json.decode(result.stderr)["error"]
+    assert (result.exit_code, error["code"]) == (130, "interrupted")
+    assert error["message"] == "interrupted: purged 5 of 7; these stay purged"
+    assert error["remedy"] == "Run the command again; it goes on with the rest."
 
 
 def test_ctrl_c_ends_it_between_two_batches_and_says_how_far_it_came(

@@ -87,6 +87,15 @@ def test_on_a_terminal_it_asks_about_a_single_message(tenure: Run, queue: str, m
     assert tenure("purge", URL, "other", stdin="y\n").stdout.endswith("Purged: 1\n")
 
 
+def test_ctrl_c_at_the_question_ends_its_line_and_changes_nothing(
+    tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking_module, "is_watched", lambda: True)
+    result = tenure("purge", URL, "other", stdin="")  # the end of the input is the same to the prompt
+    assert (result.exit_code, _depths(tenure)["other"]) == (130, (1, 0, 0, 0))
+    assert result.stderr.endswith("[y/N]: \nNothing was changed.\n")
+
+
 def test_a_mistyped_queue_is_guessed(tenure: Run, queue: str) -> None:
     result = tenure("purge", URL, "othr", "--yes")
     assert result.exit_code == 2

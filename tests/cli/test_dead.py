@@ -290,6 +290,19 @@ def test_a_dry_run_of_many_shows_the_first_ids(tenure: Run) -> None:
     assert shown[1:] == [*(f"  {id}" for id in ids[:10]), "  … and 2 more; --json shows all"]
 
 
+def test_an_outage_before_the_first_batch_is_told_by_the_error_alone(
+    tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(self: Any, batch: Any) -> list[str]:
+        raise BrokerUnavailable("the broker is away")
+
+    monkeypatch.setattr(operating_module.Operator, "_redrive", breaks)
+    result = tenure("dead", "redrive", URL, "--all", "--yes")
+    assert (result.exit_code, len(dead_letters)) == (1, 3)
+    assert "Stopped" not in result.stderr
+    assert "error[broker_unavailable]: the broker is away" in result.stderr
+
+
 def test_an_outage_in_between_says_how_far_it_came_and_the_same_command_goes_on(
     tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,3 +62,6 @@ def test_ctrl_c_while_waiting_is_told_in_json_with_the_id(tenure: Run) -> None:
         assert waiting.ends() == 130
     error = msgspec.json.decode("".join(waiting.lines))["error"]
     assert (error["code"], error["message"]) == ("interrupted", "stopped waiting; the message goes on")
+    assert (
+        error["remedy"] == "Look with tenure show; without the same id or key, another submit sends a second message."
+    )

@@ -92,5 +92,13 @@ def test_a_task_that_failed_has_its_traceback_in_the_error(tenure: Run) -> None:
 
 
 def test_there_is_a_remedy_for_codes_that_exist_and_for_no_others() -> None:
-    others = {"usage", "internal", "interrupted", "permission_denied", "tenure_error"}
+    others = {
+        "usage",
+        "internal",
+        "interrupted",
+        "interrupted_act",
+        "interrupted_wait",
+        "permission_denied",
+        "tenure_error",
+    }
     assert _REMEDIES.keys() - others <= _error_codes().keys()

@@ -3,6 +3,7 @@
 import signal
 from typing import Any
 
+import msgspec
 import pytest
 
 import tenure.cli.asking as asking_module
@@ -86,6 +87,15 @@ def test_on_a_terminal_it_asks_about_a_single_message(tenure: Run, queue: str, m
     assert tenure("purge", URL, "other", stdin="y\n").stdout.endswith("Purged: 1\n")
 
 
+def test_ctrl_c_at_the_question_ends_its_line_and_changes_nothing(
+    tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking_module, "is_watched", lambda: True)
+    result = tenure("purge", URL, "other", stdin="")  # the end of the input is the same to the prompt
+    assert (result.exit_code, _depths(tenure)["other"]) == (130, (1, 0, 0, 0))
+    assert result.stderr.endswith("[y/N]: \nNothing was changed.\n")
+
+
 def test_a_mistyped_queue_is_guessed(tenure: Run, queue: str) -> None:
     result = tenure("purge", URL, "othr", "--yes")
     assert result.exit_code == 2
@@ -97,6 +107,23 @@ def test_an_empty_queue_has_nothing_to_purge(tenure: Run) -> None:
     tenure("queues", "jobs:app")
     result = tenure("purge", "jobs:app", "slow")
     assert (result.exit_code, result.stdout) == (0, "Will remove 0 messages from slow: 0 ready, 0 delayed\n")
+
+
+def test_ctrl_c_under_json_says_that_the_same_command_goes_on(
+    tenure: Run, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = operating_module.Operator._record
+
+    async def interrupted(self: Any, *args: Any, **more: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await record(self, *args, **more)
+
+    monkeypatch.setattr(operating_module.Operator, "_record", interrupted)
+    result = tenure("purge", URL, queue, "--yes", "--json")
+    error = msgspec.json.decode(result.stderr)["error"]
+    assert (result.exit_code, error["code"]) == (130, "interrupted")
+    assert error["message"] == "interrupted: purged 5 of 7; these stay purged"
+    assert error["remedy"] == "Run the command again; it goes on with the rest."
 
 
 def test_ctrl_c_ends_it_between_two_batches_and_says_how_far_it_came(

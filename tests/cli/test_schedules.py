@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tenure import Tenure
 from tenure.cli.loading import load
-from tenure.cli.schedules import Row, _narrow
+from tenure.cli.schedules import Row, _narrow, _table
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.notice import Tick
@@ -70,6 +70,22 @@ def test_the_next_tick_is_not_cut_in_eighty_columns() -> None:
         text = capture.get()
         for words in ("in 9 h 59 min", "13 h 53 min ago", "completed", "client-of", "make_the", "30 3 * *"):
             assert words in text, (width, text)
+
+
+def test_a_table_that_fits_on_one_line_each_is_not_folded() -> None:
+    rows = [Row(name="report", spec="0 3 * * MON-FRI Europe/Berlin", task="report", queue="default-tasks",
+                in_app=True, next_at=79_199.0)]  # fmt: skip
+    headings = {}
+    for width in (80, 120):
+        console = Console(width=width)
+        with console.capture() as capture:
+            console.print(_table(rows, 0.0, width))
+        headings[width] = capture.get().splitlines()[0].split("  ")
+        assert "in 21 h 59 min" in capture.get()
+    assert [one.strip() for one in headings[120] if one.strip()] == [
+        "schedule", "when", "task", "queue", "last tick", "its message", "next tick",
+    ]  # fmt: skip
+    assert "last tick / its message" in " ".join(headings[80])
 
 
 def test_a_tick_shows_what_became_of_its_message(tenure: Run) -> None:

@@ -259,6 +259,11 @@ def test_explain_with_a_place_alone_says_that_the_policy_is_unknown(tenure: Run)
     assert found["first_beat_seconds"] is None
 
 
+def test_explain_counts_a_single_run_as_one(tenure: Run) -> None:
+    _took(2.0)
+    assert "of 1 run, which count" in tenure("timing", "explain", "jobs:app", "resize").stdout
+
+
 def test_explain_tells_each_kind_of_machine_apart(tenure: Run) -> None:
     _took(*[2.0] * 120, hardware="new 8")
     _took(*[20.0] * 120, hardware="old 2")

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.workers import Held, Row, _narrow, _wide
+from tenure.cli.workers import Held, Row, _narrow, _table, _wide
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
@@ -79,3 +79,12 @@ def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
         assert all(len(line) <= width for line in text.splitlines())
         for word in ("90 s", "10", "12345", "q, r"):
             assert word in text
+
+
+@pytest.mark.parametrize(("width", "lines"), [(60, 2), (100, 1)])
+def test_a_worker_takes_one_line_where_that_fits(width: int, lines: int) -> None:
+    row = Row("web:12345/0123abcd", "w", "web", 12345, 0.0, ("default-tasks",), 10, ())
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(_table([row], 90.0, width))
+    assert len(capture.get().splitlines()) == 2 + lines  # the heading and its rule

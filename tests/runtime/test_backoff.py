@@ -57,7 +57,7 @@ async def test_loops_that_meet_the_same_outage_tell_it_once_together(
         first.succeeded(logger, "leasing")
         virtual_clock.now += 1
         second.succeeded(logger, "settling")
-    assert caplog.messages == ["leasing: no route; trying again until it works", "settling works again after 4.0 s"]
+    assert caplog.messages == ["leasing: no route; trying again until it works", "leasing works again after 4.0 s"]
 
 
 async def test_the_next_outage_is_told_again_and_that_of_another_worker_by_itself(

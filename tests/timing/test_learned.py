@@ -411,6 +411,7 @@ def test_a_line_that_would_begin_below_zero_begins_at_zero() -> None:
 
 def test_seconds_and_sizes_are_written_for_people() -> None:
     assert [duration(one) for one in (0.25, 4.24, 41.3, 1240.0, 7.0)] == ["0.25 s", "4.2 s", "41 s", "1,240 s", "7 s"]
+    assert [duration(one) for one in (0.0, 0.000023, 0.001, 0.0042)] == ["0 s", "<1 ms", "0.001 s", "0.0042 s"]
     assert [amount(one) for one in (12, 1500, 2.1e9, 3e12)] == ["12", "1.5 kB", "2.1 GB", "3 TB"]
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from tenure.app import Tenure
+from tenure.cli.failing import Interruption
 from tenure.cli.output import console, say_line
 from tenure.errors import TenureError
 from tenure.operating import Operator, this_user
@@ -86,8 +87,10 @@ class Meter:
         except (Interrupted, KeyboardInterrupt):
             if not self._quiet:
                 say_line(f"Interrupted: {self._so_far}.", err=True)
-            raise KeyboardInterrupt(f"interrupted: {self._so_far}") from None
+            raise Interruption(f"interrupted: {self._so_far}", "interrupted_act") from None
         except TenureError as error:
+            if not self.done:  # the error says it all
+                raise
             stopped = f"stopped: {self._so_far}; the same command goes on with the rest"
             if self._quiet:
                 error.add_note(stopped)
@@ -98,7 +101,8 @@ class Meter:
     @property
     def _so_far(self) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self._verb} {self.done:,}{of}; these stay {self._verb}"
+        stay = f"; these stay {self._verb}" if self.done else ""
+        return f"{self._verb} {self.done:,}{of}{stay}"
 
     @contextlib.contextmanager
     def _bar(self) -> Iterator[Callable[[int], None]]:

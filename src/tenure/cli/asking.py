@@ -32,7 +32,13 @@ def ask(question: str, *, would: str, warning: str = "") -> None:
         raise NotConfirmed(f"{would}, and nobody is there to ask: add --yes; nothing was changed")
     if warning:
         say_line(warning, err=True)
-    if not click.confirm(one_line(question), err=True):
+    try:
+        said_yes = click.confirm(one_line(question), err=True)
+    except click.Abort:  # Ctrl-C leaves the cursor behind the question
+        say_line("", err=True)
+        say_line("Nothing was changed.", err=True)
+        raise
+    if not said_yes:
         raise NotConfirmed("not confirmed; nothing was changed")
 
 

@@ -84,6 +84,15 @@ class NotDead(ConfigurationError):
     code = "not_dead"
 
 
+class Interruption(KeyboardInterrupt):
+    """Ctrl-C, where it is known how far the command came; `remedy` is a key of `remedy.py`."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        """Say `message` under `--json`."""
+        super().__init__(message)
+        self.remedy = remedy
+
+
 class _Failure(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong, as `--json` prints it."""
 
@@ -104,8 +113,10 @@ def ending(run: Callable[[], object], *, as_json: bool = False) -> int:
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt) as error:
         if as_json:
-            message = str(error) or str(error.__cause__ or "") or "interrupted"  # click puts its own before it
-            _say_json(_failure("interrupted", message, INTERRUPTED))
+            pressed = error.__cause__ if isinstance(error, click.Abort) else error  # click puts its own before it
+            remedy = remedy_for(pressed.remedy if isinstance(pressed, Interruption) else "interrupted")
+            message = str(error) or str(pressed or "") or "interrupted"
+            _say_json(_Failure(code="interrupted", message=message, remedy=remedy, exit_code=INTERRUPTED))
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()

@@ -27,7 +27,7 @@ STATE_STYLES = {
     "cancelled": "dim",
 }
 
-#: Below this a table of dead letters, workers or schedules takes two lines for each.
+#: Below this dead letters take two lines each; workers and schedules where they do not fit on one.
 WIDE = 130
 #: Between two columns, and the least that is left of a name.
 _GAP, _LEAST_NAME = 2, 8
@@ -100,11 +100,8 @@ def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:
 
     The others, such as ids and figures, are never cut: a column that is not named keeps the width of its widest cell.
     """
-    wanted = {}
-    for column in table.columns:
-        lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
-        wanted[str(column.header)] = max(map(cell_width, lines), default=0)
-    over = sum(wanted.values()) + _GAP * (len(wanted) - 1) - width
+    wanted = _widths(table)
+    over = _total(wanted) - width
     for name, least in steps:
         cut = max(0, min(over, wanted[name] - least))
         wanted[name] -= cut
@@ -112,6 +109,24 @@ def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:
     for column in table.columns:
         column.min_width = column.max_width = wanted[str(column.header)]
         column.overflow = "ellipsis"
+
+
+def fits(table: "Table", width: int) -> bool:
+    """Whether every cell of the table is shown whole in so many columns."""
+    return _total(_widths(table)) <= width
+
+
+def _widths(table: "Table") -> dict[str, int]:
+    """The width of the widest cell of each column, by its heading."""
+    wanted = {}
+    for column in table.columns:
+        lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
+        wanted[str(column.header)] = max(map(cell_width, lines), default=0)
+    return wanted
+
+
+def _total(wanted: dict[str, int]) -> int:
+    return sum(wanted.values()) + _GAP * (len(wanted) - 1)
 
 
 def cell_width(text: str) -> int:

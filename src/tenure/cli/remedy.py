@@ -8,7 +8,9 @@ _REMEDIES = {
     "usage": "Run the command with --help.",
     "permission_denied": "Check the permissions of the file and its folders, or run it as another user.",
     "internal": "Report it, with what TENURE_DEBUG=1 shows.",
-    "interrupted": "Run the command again; it goes on with the rest.",
+    "interrupted": "Look at what was done before you run the command again.",
+    "interrupted_act": "Run the command again; it goes on with the rest.",
+    "interrupted_wait": "Look with tenure show; without the same id or key, another submit sends a second message.",
     "tenure_error": "Read the message.",
     # Set up
     "configuration": "Fix what the message names.",

@@ -14,7 +14,7 @@ from tenure.cli.acting import operator
 from tenure.cli.duration import spoken
 from tenure.cli.failing import UnknownSchedule
 from tenure.cli.naming import near
-from tenure.cli.output import STATE_STYLES, WIDE, console, give_way, plain_table, say_json, say_line
+from tenure.cli.output import STATE_STYLES, WIDE, console, fits, give_way, plain_table, say_json, say_line
 from tenure.cli.plain import one_line
 from tenure.cli.target import find, is_place, json_option, run, target_argument
 from tenure.message import MessageState
@@ -67,8 +67,7 @@ def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
         out.print("No schedules: none in the code, none known to the store." if not is_place(target)
                   else "No schedules are known here.")  # fmt: skip
         return
-    wall = app.state.wall()
-    out.print(_wide(rows, wall, out.width) if out.width >= WIDE else _narrow(rows, wall, out.width))
+    out.print(_table(rows, app.state.wall(), out.width))
 
 
 async def _rows(app: Tenure, *, has_code: bool) -> list[Row]:
@@ -123,6 +122,12 @@ def _forget(app: Tenure, name: str, *, as_json: bool) -> None:
 # -- for people ------------------------------------------------------------------------------------
 
 
+def _table(rows: Sequence[Row], wall: float, width: int) -> "Table":
+    """One line each where that fits, else two."""
+    wide = _wide(rows, wall, width)
+    return wide if width >= WIDE or fits(wide, width) else _narrow(rows, wall, width)
+
+
 def _wide(rows: Sequence[Row], wall: float, width: int) -> "Table":
     table = plain_table("schedule", "when", "task", "queue", "last tick", "its message", "next tick")
     for row in rows:
@@ -134,7 +139,7 @@ def _wide(rows: Sequence[Row], wall: float, width: int) -> "Table":
 def _narrow(rows: Sequence[Row], wall: float, width: int) -> "Table":
     from rich.text import Text
 
-    table = plain_table("schedule / when", "task / queue", "last tick", "next tick")
+    table = plain_table("schedule / when", "task / queue", "last tick / its message", "next tick")
     for row in rows:
         table.add_row(
             Text.assemble(_name(row), "\n", (one_line(row.spec), "dim")),

@@ -16,7 +16,7 @@ from tenure.app import Tenure
 from tenure.call import Call, Options
 from tenure.cli.completing import complete_queue, complete_words
 from tenure.cli.duration import DURATION
-from tenure.cli.failing import BadTarget
+from tenure.cli.failing import BadTarget, Interruption
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
 from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import say_json, say_line, say_lines
@@ -155,7 +155,7 @@ def _run(
             for waited in sent:
                 _say(waited, as_json=True)
             if sent and isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt("stopped waiting; the message goes on") from None
+                raise Interruption("stopped waiting; the message goes on", "interrupted_wait") from None
         elif isinstance(error, TaskFailed):
             say_failure(error)
         raise

@@ -16,7 +16,7 @@ import msgspec
 from tenure import envelope
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
-from tenure.cli.output import WIDE, console, give_way, plain_table, plural, say_json
+from tenure.cli.output import WIDE, console, fits, give_way, plain_table, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.presence import judged
 from tenure.cli.target import find, json_option, run, target_argument
@@ -83,8 +83,7 @@ def workers(target: str | None, *, as_json: bool) -> None:
         return
     out = console()
     if rows:
-        wall = app.clock.wall()
-        out.print(_wide(rows, wall, out.width) if out.width >= WIDE else _narrow(rows, wall, out.width))
+        out.print(_table(rows, app.clock.wall(), out.width))
     else:
         out.print("No worker is alive here.")
     for row in rows:
@@ -129,6 +128,12 @@ async def _held(app: Tenure, lease: Lease, gate: asyncio.Semaphore) -> Held:
 
 
 # -- for people ------------------------------------------------------------------------------------
+
+
+def _table(rows: Sequence[Row], wall: float, width: int) -> "Table":
+    """One line each where that fits, else two."""
+    wide = _wide(rows, wall, width)
+    return wide if width >= WIDE or fits(wide, width) else _narrow(rows, wall, width)
 
 
 def _wide(rows: Sequence[Row], wall: float, width: int) -> "Table":

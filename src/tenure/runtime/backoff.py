@@ -18,6 +18,8 @@ _MOST = 2.0
 #: Those that are in trouble now. Loops of several threads look at it.
 _IN_TROUBLE: "weakref.WeakSet[Backoff]" = weakref.WeakSet()
 _LOCK = threading.Lock()
+#: Another loop in the same outage: since when, its logger, and what the first line named.
+_Other = tuple[float, logging.Logger | None, str]
 
 
 class Backoff:
@@ -29,6 +31,8 @@ class Backoff:
         #: When the trouble began, here or for another loop. None: there is none here.
         self._since: float | None = None
         self._logger: logging.Logger | None = None
+        #: What the first line of the outage said does not work. The last line says the same.
+        self._named = ""
         self._seconds = _FIRST
 
     def failed(self, logger: logging.Logger, what: str, error: Exception, level: int = logging.WARNING) -> None:
@@ -37,8 +41,9 @@ class Backoff:
             now = self._clock.monotonic()
             with _LOCK:
                 others = self._others()
-                self._since = min([now, *(since for since, _ in others)])
+                self._since = min([now, *(since for since, *_ in others)])
                 self._logger = logger
+                self._named = others[0][2] if others else what
                 _IN_TROUBLE.add(self)
             _say(others, logger, level, "%s: %s; trying again until it works", what, error)
 
@@ -53,7 +58,7 @@ class Backoff:
                 logger,
                 logging.WARNING,
                 "%s works again after %.1f s",
-                what,
+                what if others else self._named,
                 self._clock.monotonic() - self._since,
             )
             self._since = None
@@ -65,10 +70,10 @@ class Backoff:
             _IN_TROUBLE.discard(self)
         self._since = None
 
-    def _others(self) -> list[tuple[float, logging.Logger | None]]:
+    def _others(self) -> list[_Other]:
         """Since when other loops with the same clock are in trouble. Another clock belongs to another worker."""
         return [
-            (one._since, one._logger)  # noqa: SLF001 - of its own class
+            (one._since, one._logger, one._named)  # noqa: SLF001 - of its own class
             for one in _IN_TROUBLE
             if one is not self and one._clock is self._clock and one._since is not None  # noqa: SLF001
         ]
@@ -79,10 +84,8 @@ class Backoff:
         self._seconds = min(_MOST, self._seconds * 2)
 
 
-def _say(
-    others: list[tuple[float, logging.Logger | None]], logger: logging.Logger, level: int, text: str, *arguments: object
-) -> None:
+def _say(others: list[_Other], logger: logging.Logger, level: int, text: str, *arguments: object) -> None:
     """`level` for the first and the last of an outage; one line of each other logger at DEBUG."""
-    if any(other is logger for _, other in others):
+    if any(other is logger for _, other, _ in others):
         return
     logger.log(logging.DEBUG if others else level, text, *arguments)

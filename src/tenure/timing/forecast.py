@@ -12,6 +12,7 @@ import msgspec
 from tenure.sample import Ended, Sample
 from tenure.timing.learned import ENOUGH_RUNS, FIRST_CAUTION, MARGIN, QUANTILE, Bounds, Learned
 from tenure.timing.prior import NO_PRIOR, Prior
+from tenure.timing.wording import counted
 
 #: A worker asks before every run; so often is enough.
 _ASKED_EVERY = 16
@@ -114,7 +115,8 @@ def _steps(
         if predicted:
             steps.append(Step("predicted", predicted, "s", "half of the runs take longer"))
             steps.append(Step("spread", base / predicted, "×", "actual ÷ predicted, which 99 of 100 runs stay within"))
-        steps.append(Step("q99", base, "s", f"of {learned.count:,} runs, which count as {runs:,.0f}: older ones fade"))
+        counting = f"of {counted(learned.count, 'run')}, which count as {runs:,.0f}: older ones fade"
+        steps.append(Step("q99", base, "s", counting))
         if estimate is not None and doubt > 0.0 and estimate.seconds > base:
             base += doubt * (estimate.seconds - base)
             steps.append(Step("with the profile", base, "s", f"{estimate.source} counts for {100 * doubt:.0f} %"))

@@ -10,6 +10,7 @@ import msgspec
 
 #: Seconds, from which on parts of them are not told.
 _WHOLE_FROM = 10.0
+_MILLISECOND = 0.001
 _BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"))
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -69,7 +70,9 @@ class Why(msgspec.Struct, frozen=True, gc=False):
 
 
 def duration(seconds: float) -> str:
-    """For people: `1,240 s`, `41 s`, `4.2 s`, `0.25 s`."""
+    """For people: `1,240 s`, `41 s`, `4.2 s`, `0.25 s`, `<1 ms`."""
+    if 0 < seconds < _MILLISECOND:
+        return "<1 ms"
     if seconds >= _WHOLE_FROM or seconds == int(seconds):
         return f"{seconds:,.0f} s"
     return f"{seconds:.2g} s"

@@ -75,7 +75,7 @@ async def test_progress_of_an_outage_is_written_when_the_store_is_back_and_logge
     lines = [record.getMessage() for record in caplog.records if record.name == "tenure.progress"]
     assert len(lines) == 2, lines
     assert lines[0].startswith("writing the progress of 1 message: ")
-    assert lines[1].startswith("writing progress works again after ")
+    assert lines[1].startswith("writing the progress of 1 message works again after ")
 
 
 async def test_what_is_noted_during_a_failed_write_is_the_newer_value(harness: Harness) -> None:

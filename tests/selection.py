@@ -117,13 +117,34 @@ PARTS: tuple[Part, ...] = (
     Part(
         "workers",
         "The real worker over the stand-ins for the clouds. It sees ports only: it keeps its promises over memory in"
-        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports. What stays on both: a"
-        " worker killed just before and just after every call that it makes.",
+        " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports.",
         6,
         (
-            Rule(("conformance/test_sqs_worker.py",)),
-            Rule(("conformance/test_dynamo_worker.py",), but=("TestKilledAnywhere",)),
-            Rule(("conformance/test_azure_worker.py",), but=("test_of_a_message_with_a_key_and_a_hand_off",)),
+            Rule(
+                (
+                    "conformance/test_sqs_worker.py",
+                    "conformance/test_dynamo_worker.py",
+                    "conformance/test_azure_worker.py",
+                )
+            ),
+        ),
+    ),
+    Part(
+        "faults",
+        "Calls to the stand-ins for the clouds that are cut off before and after they are carried out, one after the"
+        " other. The suite `Crashing`, which stops every act of a broker in the middle, stays on both.",
+        3,
+        (
+            Rule(
+                (
+                    "adapters/aws/test_aws_crashes.py",
+                    "adapters/aws/test_aws_faults.py",
+                    "adapters/aws/test_aws_unknown.py",
+                    "adapters/azure/test_azure_crashing.py",
+                    "adapters/azure/test_azure_faults.py",
+                    "adapters/azure/test_azure_unknown.py",
+                )
+            ),
         ),
     ),
     Part(
@@ -178,7 +199,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         "clouds",
         "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
-        " Valkey; every call of a cloud adapter that may be cut off is cut off in adapters/aws and adapters/azure.",
+        " Valkey; every call of a cloud adapter that may be cut off is cut off in the part `faults`.",
         2,
         (
             Rule(("scenarios/test_azure*", "scenarios/test_cloud*", "scenarios/test_sqs*")),

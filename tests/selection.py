@@ -212,12 +212,13 @@ PARTS: tuple[Part, ...] = (
 NOT_QUICK: tuple[Rule, ...] = (
     Rule((
         "adapters/aws/*", "adapters/azure/*", "adapters/redis/*", "adapters/test_rolling_migration.py",
-        "adapters/test_wrong_clocks.py",
-        "cli/test_redis_place.py", "cli/test_sqs_place.py", "conformance/test_*azure*", "conformance/test_*dynamo*",
+        "adapters/test_wrong_clocks.py", "cli/test_broker_wait.py", "cli/test_redis_place.py", "cli/test_sqs_place.py",
+        "conformance/test_*azure*", "conformance/test_*dynamo*",
         "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*", "scenarios/*",
         "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
+    Rule(("cli/test_health.py",), ("test_a_store_that_is_away_is_unhealthy",)),
     Rule(words=("valkey9", "azurite", "ministack", "fauxqs", "s3", "blob")),
 )  # fmt: skip
 #: Likewise, by their marks.

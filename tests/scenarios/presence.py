@@ -18,6 +18,7 @@ from tenure.event import EventKind
 from tenure.message import Counters
 from tenure.record import Record
 
+from .azure_ground import AzureGround
 from .namespaces import THROUGH, need_namespaces
 from .process import Process
 from .stage import Stage
@@ -238,7 +239,9 @@ def assert_lapsed(stage: Stage, outcome: Outcome, within: float) -> None:
     """Nothing was proved: the message came back when its lease was over, not before, and it is a loss."""
     assert outcome.back_after is not None, "it never came back"
     assert outcome.after_lease is not None, "its lease was not looked at"
-    assert outcome.after_lease >= 0.0, f"it was taken {-outcome.after_lease:.2f} s before its lease was over"
+    early = -outcome.after_lease
+    # Azure tells its time to the second, and the end of the lease was read by one who had heard few answers.
+    assert early <= (1.0 if isinstance(stage.ground, AzureGround) else 0.0), f"it was taken {early:.2f} s too early"
     assert outcome.counters == (0, 1, 0), f"crashes, lost, attempts: {outcome.counters}"
     assert outcome.claims == [], f"an end that nobody saw was called a death: {outcome.claims}"
     stage.measured("until the message was back", outcome.back_after, at_most=within)

@@ -6,21 +6,29 @@ raise `BrokerUnavailable` when the broker is away, and nothing else for an outag
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
-from tenure.message import Counters, Message, MessageState, Outgoing
+from tenure.message import Message, MessageState, Outgoing
+from tenure.query import Browsed, Leases, Page, Query
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
+
+__all__ = [
+    "EVERY_STATE", "LEASE_BYTE_LIMIT", "MOST_LEASES", "RETIRE_BATCH", "Broker", "BrokerTraits", "Browsed", "Depth",
+    "Leases", "Page", "Query", "Refused", "Sent", "SweepRequest", "Swept",
+]  # fmt: skip
 
 #: So many messages of a retired owner are returned in one step: each step holds up everybody else.
 RETIRE_BATCH = 1_000
 
 #: For `BrokerTraits.browsable`.
 EVERY_STATE = frozenset(MessageState)
+#: So many leases are listed in one look.
+MOST_LEASES = 10_000
 #: For `BrokerTraits.lease_byte_limit`: 8 MiB.
 LEASE_BYTE_LIMIT = 8 * 1024 * 1024
 
@@ -61,6 +69,14 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     native_expiry: bool
     #: The states of which `browse` shows every message, disturbing nothing. Of the others it shows none.
     browsable: frozenset[MessageState]
+    #: States that `browse` shows only by a scan that is paid for by the row, on request (`Query.scan`).
+    scannable: frozenset[MessageState] = frozenset()
+    #: How `browse` orders messages that have ended: by when that was, or by when they were sent.
+    ended_order: Literal["end", "arrival"] = "end"
+    #: Fields by which completed and cancelled messages can be filtered: their envelope is gone.
+    ended_filters: frozenset[str] = frozenset({"task"})
+    #: Whoever shows this broker to people looks so often. In the cloud each look is a request that is paid for.
+    snapshot_seconds: float = 1.0
     #: `depth` counts rather than guesses.
     depth_is_exact: bool
     #: What was returned is lent before the backlog, at equal priority. False: somewhere among it.
@@ -115,6 +131,8 @@ class Swept(msgspec.Struct, frozen=True):
     more: bool = False
     #: Of a retirement. True: this call declared the owner dead; nobody had before.
     declared: bool = False
+    #: The queue of each message in `returned` and `dead`.
+    queues: dict[str, str] = {}
 
     @property
     def moved(self) -> int:
@@ -133,28 +151,6 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
     #: Seconds since the oldest ready message was sent.
     oldest_age_seconds: float | None
     estimated: bool = False
-
-
-class Browsed(msgspec.Struct, frozen=True, kw_only=True):
-    """One message as it lies in the broker, looked at without disturbing it."""
-
-    id: str
-    queue: str
-    state: MessageState
-    envelope: bytes
-    counters: Counters
-    #: Pass to `browse(after=…)` for the next page.
-    cursor: int
-    owner: str | None = None
-    fence: int | None = None
-    #: Seconds until the lease ends (negative: overdue). None: not leased.
-    deadline_in: float | None = None
-    #: Seconds until it may be leased. None: not delayed.
-    due_in: float | None = None
-    #: Why the last attempt failed, or why it is dead.
-    reason: Reason | None = None
-    #: Of what has ended: the wall time of that.
-    finished_at: float | None = None
 
 
 class Broker(Protocol):
@@ -217,21 +213,28 @@ class Broker(Protocol):
         """Lend up to `want` messages: deadline, fence and owner are stamped in one atomic step.
 
         Highest priority first, within the stated fairness; returned messages before the backlog; due
-        delayed messages are promoted. Lends at most `traits.lease_byte_limit` bytes of envelopes, so fewer than
+        delayed messages are promoted. `request.queues` may hold patterns: then every queue is served that matches one,
+        also one that was made a moment ago, and none of `request.excluded`. Only queues that have something are asked,
+        so a worker on a thousand idle queues costs as much as on one; each queue that has something gets its turn.
+        Lends at most `traits.lease_byte_limit` bytes of envelopes, so fewer than
         `want` does not mean that nothing is left: ask again. The first message is lent whatever its size. Raises
         `OwnerRetired` for an owner that was declared dead.
         """
         ...
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
-        """Return when something may have become leasable, or after `seconds`. May be cancelled."""
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        """Return when something may have become leasable, or after `seconds`. May be cancelled.
+
+        Names and patterns as in `lease`; a queue that comes into being while somebody waits wakes them too.
+        """
         ...
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Set each deadline to now + `lease.seconds`; never adds up, never shortens.
 
         Answers with a new lease for each, whose `state` says held or lost. Never takes a message back
-        from a new owner.
+        from a new owner. In the same step it counts a beat, and keeps `size` and `predicted_seconds` of the lease for
+        `leases`.
         """
         ...
 
@@ -251,20 +254,27 @@ class Broker(Protocol):
         """Put aside, with raw bytes, counters and reason."""
         ...
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
-        """Send dead letters back to their queue: generation + 1, counters at zero. Returns the ids moved."""
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
+        """Send dead letters back to their queue: generation + 1, counters at zero. Returns the ids moved.
+
+        `queue` is a hint where to look first; an id that is not there is looked for everywhere.
+        """
         ...
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
-        """Remove messages that nobody holds (ready, delayed, dead); recorded as cancelled. Returns the ids removed."""
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
+        """Remove messages that nobody holds (ready, delayed, dead); recorded as cancelled. Returns the ids removed.
+
+        `queue` is a hint where to look first; an id that is not there is looked for everywhere.
+        """
         ...
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Take messages back from whoever would run, or runs, them; recorded as cancelled, with the key freed.
 
         Answers with the state in which each was met (ready, delayed, leased), or None: it was finished, dead
         or not there, and nothing was changed. The lease and the claim on one that was leased end in the same
-        step: its holder's touch answers lost, its late ack changes nothing, and `Board.read` counts it.
+        step: its holder's touch answers lost, its late ack changes nothing, and `Board.read` counts it. `queue` is a
+        hint, as in `redrive`.
         """
         ...
 
@@ -282,6 +292,21 @@ class Broker(Protocol):
         """What `owner` holds, by the broker's account; with `request_id`, of that one lease call."""
         ...
 
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
+        """The lease that `owner` has on message `id` under `fence`, for holders who keep its name and no receipt.
+
+        None: it has ended, somebody else holds the message, or there is no such message. A lease whose deadline has
+        passed is found until it is returned. What is found can be touched and settled. `queue` is a hint.
+        """
+        ...
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """What is held now, soonest deadline first, over all queues or these (names and patterns); changes nothing.
+
+        `limit=0` asks only for the time and the sweeps.
+        """
+        ...
+
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Ban the nonce of `owner`, release its claims, then return up to `limit` of its messages.
 
@@ -296,10 +321,26 @@ class Broker(Protocol):
         """
         ...
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        """Look at messages in the order in which they came, changing nothing."""
+    async def browse(self, query: Query) -> Page:
+        """Look at messages, changing nothing: one page, bounded in messages and in rows read.
+
+        Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`), for a cursor
+        that is not of this store, and for a state that can be shown only by a scan while `query.scan` is False.
+        """
+        ...
+
+    async def queues(self) -> list[str]:
+        """The names of the queues there are, sorted. One that was empty for an hour may be missing."""
+        ...
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it: nothing ready, delayed, leased or dead. False: it stays.
+
+        What was completed there is still recognised. A message that is sent to it makes it anew, also at this very
+        moment: nothing is lost. A sweep does the same with queues that were empty for an hour.
+        """
         ...
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """How much lies in each queue; None: every queue there is."""
+        """How much lies in each queue; None: every queue there is, also a thousand of them in one pass."""
         ...

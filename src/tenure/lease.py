@@ -50,6 +50,10 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     #: How often it was redriven.
     generation: int = 0
+    # What the worker knows of the work; told with a touch, for those who look at leases.
+    #: In whatever the task counts.
+    size: float | None = None
+    predicted_seconds: float | None = None
 
     def has_expired(self, now: float) -> bool:
         """Whether the broker may have ended this lease by `now` (monotonic)."""
@@ -66,6 +70,7 @@ class LeaseRequest(msgspec.Struct, frozen=True):
     owner: str
     #: New for each call, so that `held(owner, request_id)` finds what a lost reply lent.
     request_id: str
+    #: Names, or patterns such as `*-tasks` (`rules/queue_pattern.py`).
     queues: tuple[str, ...]
     want: int
     seconds: float
@@ -74,3 +79,5 @@ class LeaseRequest(msgspec.Struct, frozen=True):
     #: True: the owner joined the roster before it asked. Kept with the loan: it decides what a lapse counts
     #: (`rules/lapse.py`), also when the owner is off the roster by then.
     has_presence: bool = False
+    #: Queues that match a pattern and are not served all the same: they are paused.
+    excluded: tuple[str, ...] = ()

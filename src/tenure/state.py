@@ -1,18 +1,20 @@
-"""The state ports: five small things that a worker must remember outside itself.
+"""The state ports: six small things that a worker must remember outside itself.
 
     Ledger   who may run a keyed message, and what is done
     Records  status, progress and checkpoint of a message
     Roster   which workers there are
-    Journal  events, kept in order, for replay; how long runs took
+    Journal  events, kept in order, for replay; how long runs took; what was counted
     Board    what operators and schedules tell every worker; whose turn it is
+    ActLog   what people did, kept for 400 days
 
-One URL names the place for all five (`State`). Implemented by `adapters/<vendor>/`; held to their word
+One URL names the place for all six (`State`). Implemented by `adapters/<vendor>/`; held to their word
 by `tenure.testing.conformance`.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
+from tenure.act import Act, StoredAct
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
@@ -20,6 +22,7 @@ from tenure.notice import Notices, Pause, Tick
 from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
+from tenure.tally import Tally
 
 #: So many samples of each queue and task are kept.
 KEPT_SAMPLES = 1000
@@ -58,8 +61,11 @@ class Ledger(Protocol):
 class Records(Protocol):
     """What can be told about a message. Writes carry the lease: those of a stale holder change nothing."""
 
-    async def get(self, id: str) -> Record | None:
-        """Everything known about a message. None: never seen, or forgotten by now."""
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
+        """Everything known about a message. None: never seen, or forgotten by now.
+
+        `queue` is a hint where to look first; a message that is not there is looked for everywhere.
+        """
         ...
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
@@ -127,7 +133,8 @@ class Journal(Protocol):
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
         """Events of one message, oldest first: its own, and those whose `data["ids"]` names it.
 
-        `since` (wall time) may be used to look at less; earlier events need not be found.
+        Does not read the whole journal for it. `since` (wall time) may be used to look at less; earlier events need
+        not be found.
         """
         ...
 
@@ -135,8 +142,27 @@ class Journal(Protocol):
         """The place of the newest event; 0 if there is none."""
         ...
 
+    async def first(self) -> int:
+        """The place of the oldest event that is kept; 0 if there is none. Whoever was further back has missed some."""
+        ...
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Return when there may be an event behind place `after`, or after `seconds`. May be cancelled."""
+        ...
+
     async def prune(self, older_than_seconds: float) -> int:
-        """Forget old events; how many. Samples as old may be forgotten too."""
+        """Forget old events; how many. Samples as old may be forgotten too.
+
+        Tallies are forgotten too: by `tally.KEPT_SECONDS`, and those of hours with the events.
+        """
+        ...
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        """Keep rows. One with the same step, bucket, nonce and number is replaced."""
+        ...
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        """Rows of one step with `since <= bucket < until`, in the order of bucket, nonce and number."""
         ...
 
     async def sample(self, batch: Sequence[Sample]) -> None:
@@ -185,8 +211,24 @@ class Board(Protocol):
         ...
 
 
+class ActLog(Protocol):
+    """The audit log: what people and programs did from outside, and who they were."""
+
+    async def record(self, acts: Sequence[Act]) -> None:
+        """Keep acts, in this order."""
+        ...
+
+    async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
+        """The newest acts before place `before` (0: of all), newest first."""
+        ...
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """Forget old acts; how many. A store that forgets by itself answers 0."""
+        ...
+
+
 class State(Protocol):
-    """The five ports behind one URL."""
+    """The six ports behind one URL."""
 
     @property
     def ledger(self) -> Ledger:
@@ -211,6 +253,11 @@ class State(Protocol):
     @property
     def board(self) -> Board:
         """What operators and schedules say."""
+        ...
+
+    @property
+    def acts(self) -> ActLog:
+        """The audit log."""
         ...
 
     def wall(self) -> float:

@@ -122,15 +122,26 @@ class Store:
         if self._writer is not None:
             self._writer.checkpointer.note_sweep(interval_seconds)
 
-    async def wait(self, queues: Sequence[str], limit: float) -> None:
+    async def wait(self, queues: tuple[str, ...], limit: float, excluded: tuple[str, ...] = ()) -> None:
         """Return when something may have become leasable in `queues`, or after `limit` seconds."""
+        served = serving.served_by(queues, excluded)
+        await self._wait(self._wake, queues, limit, lambda view: serving.leasable_in(view, served))
+
+    async def wait_for_events(self, limit: float, has_more: Callable[[View], bool]) -> None:
+        """Return when `has_more` holds after an append to the journal, or after `limit` seconds."""
+        await self._wait(self._event_wake, (JOURNAL,), limit, lambda view: 0 if has_more(view) else None)
+
+    async def _wait(
+        self, wake: Wake, names: tuple[str, ...], limit: float, due: Callable[[View], int | None]
+    ) -> None:
+        """`due`: microseconds until there is something; None: unknown."""
         deadline = self.clock.monotonic() + limit
-        pause = _LOOK_AGAIN_SECONDS if self._wake.listen() else _POLL_SECONDS
+        pause = _LOOK_AGAIN_SECONDS if wake.listen() else _POLL_SECONDS
         while True:
             # First enter, then look: what is committed after the look wakes us.
-            waiter = self._wake.enter(queues)
+            waiter = wake.enter(names)
             try:
-                due_in = await self.read(lambda view: looking.leasable_in(view, queues))
+                due_in = await self.read(due)
                 left = deadline - self.clock.monotonic()
                 if due_in is not None:
                     left = min(left, seconds(due_in))
@@ -140,7 +151,7 @@ class Store:
                 if waiter.done() or left <= pause:
                     return
             finally:
-                self._wake.leave(waiter)
+                wake.leave(waiter)
 
     def _future(self) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()

@@ -16,14 +16,13 @@ import msgspec
 
 from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.queue_list import names_with
-from tenure.adapters.sqlite.states import CANCELLED, CODES, COMPLETED, DEAD, DELAYED, LEASED, READY
+from tenure.adapters.sqlite.states import CANCELLED, CODES, COMPLETED, DEAD, DELAYED, LEASED, READY, STATES
 from tenure.adapters.sqlite.timeline import seconds
 from tenure.adapters.sqlite.transaction import View
 from tenure.broker import EVERY_STATE
-from tenure.errors import BadArgument
 from tenure.message import MAX_PRIORITY, Counters, MessageState
 from tenure.query import Browsed, Query
-from tenure.rules import browsing
+from tenure.rules import browsing, cursor
 from tenure.rules.paging import Pager, Part, Row
 from tenure.rules.queue_pattern import has_pattern, served_of
 from tenure.verdict import Reason
@@ -123,14 +122,14 @@ class Browse:
 
 
 def _browsed(view: View, row: tuple[Any, ...]) -> Browsed:
-    seq, id, queue, task, envelope, *counters, owner, fence, moment, reason, sent_at, finished_at, code = row
+    _, id, queue, task, envelope, *counters, owner, fence, moment, reason, sent_at, finished_at, code = row
     when = edited.moment(moment)
     until = None if when is None else seconds(when - view.now)
     is_leased = code == LEASED
     return Browsed(
         id=id,
         queue=queue,
-        state=_STATES[code],
+        state=STATES[code],
         envelope=edited.raw(envelope) or b"",
         counters=Counters(*edited.counters(counters)),
         task=edited.text(task),
@@ -144,14 +143,11 @@ def _browsed(view: View, row: tuple[Any, ...]) -> Browsed:
     )
 
 
-_STATES = {code: state for state, code in CODES.items()}
-
-
 def _number(mark: str, *, backwards: bool) -> int:
     if not mark:
         return _LAST_ROW if backwards else 0
     if not mark.isascii() or not mark.isdecimal() or int(mark) > _LAST_ROW:
-        raise _strange(mark)
+        raise cursor.refused(mark)
     return int(mark)
 
 
@@ -161,15 +157,10 @@ def _moment(mark: str) -> tuple[int | float | str, int]:
     try:
         moment, seq = _mark.decode(mark)
     except msgspec.MsgspecError as error:
-        raise _strange(mark) from error
+        raise cursor.refused(mark) from error
     if abs(seq) > _LAST_ROW or (isinstance(moment, int) and abs(moment) > _LAST_ROW):
-        raise _strange(mark)
+        raise cursor.refused(mark)
     return moment, seq
-
-
-def _strange(mark: str) -> BadArgument:
-    msg = f"the cursor names no place here ({mark[:40]!r}); nothing was read. Start again without a cursor"
-    return BadArgument(msg)
 
 
 def _moment_mark(row: tuple[Any, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Holding: a touch moves the deadline and counts a beat; `held` lists what an owner holds; `find_lease` finds one by name.
+"""Holding: a touch moves the deadline and counts a beat; leases are found by their owner or by their name.
 
 A touch matches owner and fence, so it can never take a message back from a new owner. What the holder says of its work
 (size, predicted seconds, another length of the lease) is kept in `beat`, and only written where it differs.
@@ -74,7 +74,8 @@ def _say(count: int) -> str:
         f" SELECT column1, column2, column3, column4, column5 FROM (VALUES {placeholders(5, count)})"
         f" CROSS JOIN message ON seq = column1 AND fence = column2 AND state = {LEASED} WHERE true"
         " ON CONFLICT (seq) DO UPDATE SET fence = excluded.fence, seconds = excluded.seconds, size = excluded.size,"
-        " predicted_seconds = excluded.predicted_seconds WHERE excluded.fence <> fence OR excluded.seconds IS NOT seconds"
+        " predicted_seconds = excluded.predicted_seconds"
+        " WHERE excluded.fence <> fence OR excluded.seconds IS NOT seconds"
         " OR excluded.size IS NOT size OR excluded.predicted_seconds IS NOT predicted_seconds"
     )
 

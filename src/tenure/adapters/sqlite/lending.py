@@ -126,7 +126,6 @@ class _Basket:
         self._left = request.want
         self._room = bounds.byte_limit
 
-    @property
     def is_full(self) -> bool:
         return self._left <= 0
 
@@ -210,7 +209,7 @@ def _lend_many(basket: _Basket, served: serving.Served) -> None:
         found = serving.in_turn(tx.db, served, turns.last_served)
     for candidates in found:
         _lend_in_order(basket, candidates)
-        if basket.is_full:
+        if basket.is_full():
             break
     if basket.lots:
         turns.last_served = basket.lots[-1].queue
@@ -226,10 +225,10 @@ def _lend_in_order(basket: _Basket, candidates: Sequence[Candidate]) -> None:
         if plain:
             basket.take_all(plain)
             plain = []
-        if basket.is_full:
+        if basket.is_full():
             return
         basket.take(candidate)
-        if basket.is_full:
+        if basket.is_full():
             return
     if plain:
         basket.take_all(plain)

@@ -70,7 +70,7 @@ class Columns(NamedTuple):
 
 
 def read_first(db: sqlite3.Connection, queue: str, want: int, room: int) -> Columns:
-    """The next messages of one queue, highest priority first. An envelope that is too large to be read here is empty."""
+    """The next messages of one queue, highest priority first. Envelopes too large to be read here are empty."""
     values = (queue, want, _smallest(want, room))
     return _columns(*db.execute(f"{_READ} FROM ({_FIRST})", values).fetchone())
 

@@ -46,7 +46,8 @@ def prune_loans(tx: Transaction) -> None:
     )
     # With its loan, what a holder said with its beats.
     tx.db.execute(
-        f"DELETE FROM beat WHERE seq IN (SELECT seq FROM beat WHERE fence NOT IN (SELECT fence FROM loan) LIMIT {_LOANS})"
+        "DELETE FROM beat WHERE seq IN (SELECT seq FROM beat"
+        f" WHERE fence NOT IN (SELECT fence FROM loan) LIMIT {_LOANS})"
     )
 
 

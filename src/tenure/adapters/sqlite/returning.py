@@ -118,7 +118,8 @@ def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
     """Write down that there was a sweep. True: the one before is too long ago, for those who hold something now."""
     row = tx.db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
     tx.db.execute(
-        "INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?), ('sweep_seconds', ?)", (tx.now, interval_seconds)
+        "INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?), ('sweep_seconds', ?)",
+        (tx.now, interval_seconds),
     )
     if row is not None and tx.now - row[0] <= micros(_INTERVALS_IN_A_GAP * interval_seconds):
         return False

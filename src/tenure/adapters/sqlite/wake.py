@@ -1,9 +1,10 @@
-"""Waking those who wait for messages, in this process and in others.
+"""Waking those who wait for messages or events, in this process and in others.
 
 Each event loop that waits has a named pipe in the folder `<database>-workers`. Whoever commits something that
 can be leased now or later writes to every pipe there, one byte for each queue, so that an idle worker sleeps
 in the kernel and is up within a millisecond. A byte that gets lost costs at most a second: everybody looks
-again by then (`Store.wait`).
+again by then (`Store.wait`). The pipes of those who wait for events of the journal lie in a folder of their own: events
+are many, and must not stir idle workers.
 
 Where the file system knows no named pipes, `listen` says so, and waiting falls back to looking often.
 """
@@ -15,15 +16,58 @@ import os
 import threading
 import zlib
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from tenure.adapters.sqlite.job import call_in
+from tenure.rules.queue_pattern import has_pattern
+
+#: In the set of what a transaction stirred up, among the names of queues: events were appended.
+JOURNAL = "\0journal"
 
 _SUFFIX = ".wake"
+#: Whoever serves queues by a pattern is woken for every queue.
+_ALL_MARKS = bytes(range(256))
+
+
+class Wakes:
+    """Both kinds of waiters, as the writer sees them."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is made when it is first needed."""
+        self.messages = Wake(folder)
+        # Most often nobody waits for events. Then this folder is not there, and telling them costs next to nothing.
+        self.events = Wake(folder / "events")
+
+    def rouse(self, stirred: set[str]) -> None:
+        """Wake those in this process who wait for any of it. Called after the commit, by the writer."""
+        for wake, names in self._apart(stirred):
+            wake.rouse(names)
+
+    def tell_others(self, stirred: set[str]) -> None:
+        """Wake those in other processes who wait for any of it. Called after `rouse`."""
+        for wake, names in self._apart(stirred):
+            wake.tell_others(names)
+
+    def close(self) -> None:
+        """Remove the pipes."""
+        self.messages.close()
+        self.events.close()
+
+    def abandon(self) -> None:
+        """In a forked child: close our ends."""
+        self.messages.abandon()
+        self.events.abandon()
+
+    def _apart(self, stirred: set[str]) -> "list[tuple[Wake, set[str]]]":
+        if JOURNAL not in stirred:
+            return [(self.messages, stirred)]
+        queues = stirred - {JOURNAL}
+        return [(self.messages, queues), (self.events, {JOURNAL})] if queues else [(self.events, stirred)]
 
 
 class Wake:
-    """The waiters of this process, its pipes, and those of the others."""
+    """The waiters of one kind in this process, its pipes, and those of the others."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is made when it is first needed."""
@@ -63,12 +107,12 @@ class Wake:
         draft.rename(final)
         return final.name, descriptor
 
-    def enter(self, queues: Iterable[str]) -> "asyncio.Future[None]":
+    def enter(self, queues: tuple[str, ...]) -> "asyncio.Future[None]":
         """Begin to wait in the running loop. Look for messages *after* this, so that none slips through."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         with self._lock:
-            self._waiters.setdefault(loop, {})[waiter] = _marks(queues)
+            self._waiters.setdefault(loop, {})[waiter] = _wanted_marks(queues)
         return waiter
 
     def leave(self, waiter: "asyncio.Future[None]") -> None:
@@ -165,6 +209,12 @@ def _unhook(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
     """Only the loop itself may stop looking at a descriptor, and only then may it be closed."""
     loop.remove_reader(descriptor)
     os.close(descriptor)
+
+
+@lru_cache(maxsize=64)
+def _wanted_marks(queues: tuple[str, ...]) -> bytes:
+    """What to be woken by. A worker waits for the same queues again and again."""
+    return _ALL_MARKS if has_pattern(queues) else _marks(queues)
 
 
 def _marks(queues: Iterable[str]) -> bytes:

@@ -23,9 +23,12 @@ for _ = 1, tonumber(ARGV[4]) do
       mine = mine + 1
       deleted = deleted + 1
       ids[deleted] = id
-      -- Somebody has written over it while it was run: it is done all the same.
-      record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
-      local _, level, place = read(record)
+      local mark, level, place = read(record)
+      if not level then
+        -- Somebody has written over it while it was run: it is done all the same.
+        record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
+        mark, level, place = read(record)
+      end
       if level then
         local entries = streams[level]
         if not entries then
@@ -36,7 +39,7 @@ for _ = 1, tonumber(ARGV[4]) do
       end
       local result = ARGV[at + 2 * n - 1]
       rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
-      if sub(record, 1, 1) == 'x' then slow[#slow + 1] = {id, result} end
+      if mark == 'x' then slow[#slow + 1] = {id, result} end
     elseif fences[n] and not seen[id] then
       answer = 2
     else
@@ -75,7 +78,7 @@ if deleted > 0 then
   many('HDEL', P .. 'm', ids)
   for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
   for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
-  keep_finished(P, now, rows)
+  keep_finished(P, now, rows, 'C', ids)
   for _, one in ipairs(slow) do
     end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
     call('HDEL', P .. 'x:' .. one[1], 'r')

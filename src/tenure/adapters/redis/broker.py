@@ -6,9 +6,11 @@ import msgspec
 
 from tenure.adapters.redis import looking, operating, sending, settling
 from tenure.adapters.redis.lending import Lending
+from tenure.adapters.redis.listing import Listing
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.waiting import Waiting
 from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
@@ -48,7 +50,9 @@ class RedisBroker:
             depth_is_exact=True,
         )
         self._outbox = Outbox(store, limit)
-        self._lending = Lending(store, self._traits)
+        listing = Listing(store)
+        self._lending = Lending(store, self._traits, listing)
+        self._waiting = Waiting(store, listing)
         self._returning = Returning(store, self._outbox)
 
     @property
@@ -89,9 +93,9 @@ class RedisBroker:
         """Lend up to `want` messages."""
         return await self._lending.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._store.wait(queues, seconds)
+        await self._waiting.wait(queues, seconds, excluded)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""

@@ -4,17 +4,28 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.redis import looking, operating, sending, settling
+from tenure.adapters.redis import browsing, lease_list, looking, operating, sending, settling
 from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.listing import Listing
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
 from tenure.adapters.redis.waiting import Waiting
-from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.broker import (
+    EVERY_STATE,
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.query import Leases, Page, Query
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
@@ -148,9 +159,17 @@ class RedisBroker:
         """Ban `owner`, and return what it holds, page by page."""
         return await self._returning.retire(owner, limit, crashed=crashed)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        """Look at messages in the order in which they came."""
-        return await looking.browse(self._store, queue, state, limit, after)
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
+        """The lease that `owner` has on a message under `fence`."""
+        return await lease_list.find(self._store, id, owner, fence, queue)
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """What is held now, soonest deadline first."""
+        return await lease_list.leases(self._store, queues, limit)
+
+    async def browse(self, query: Query) -> Page:
+        """Look at messages, one page at a time."""
+        return await browsing.browse(self._store, query, self._traits)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""

@@ -91,20 +91,26 @@ def _read(id: str, queue: str, answer: list[Any]) -> Found | None:
             fence=strange.count(fence, "leases") if fence else None,
             envelope=raw, counters=Counters(deliveries=1 if fence else 0),
         )  # fmt: skip
-        if b"f" in more:
-            found.finished_at = _moment(more[b"f"])
     if found is None:
         return None
     if record[:1] == b"x" or more:
-        found.counters = Counters(*(strange.count(more.get(name), f"x:{id}") for name in (b"d", b"a", b"c", b"l")))
-    if b"r" in more:
-        found.reason = strange.read(_reason, more[b"r"], f"x:{id}")
+        read_details(found, more)
     if b"pg" in more:
         found.progress = strange.read(_progress, more[b"pg"], f"x:{id}")
     found.checkpoint = more.get(b"cp")
     endings = (strange.read(_ending, one, f"h:{id}") for one in history)
     found.history = tuple(one for one in endings if one is not None)
     return found
+
+
+def read_details(found: Found, more: dict[bytes, bytes]) -> None:
+    """Counters, reason and end of a special message: fields of `x:<id>`; an empty one is not there."""
+    where = f"x:{found.id}"
+    found.counters = Counters(*(strange.count(more.get(name) or None, where) for name in (b"d", b"a", b"c", b"l")))
+    if more.get(b"r"):
+        found.reason = strange.read(_reason, more[b"r"], where)
+    if more.get(b"f") and found.finished_at is None:
+        found.finished_at = _moment(more[b"f"])
 
 
 def _moment(text: bytes) -> float | None:

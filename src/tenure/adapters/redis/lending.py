@@ -25,7 +25,7 @@ from tenure.owner import retired
 
 logger = logging.getLogger("tenure.redis")
 
-_FIRST_DELIVERY = Counters(deliveries=1)
+FIRST_DELIVERY = Counters(deliveries=1)
 #: Listed queues that are asked in one step.
 _TOGETHER = 200
 #: So often the list is read anew where it names queues that turn out to be empty.
@@ -179,7 +179,7 @@ class Lending:
             queue, fence, seconds = queues[number], int(raw_fence), int(window) / 1e6
             deadline = asked + seconds
             self._lent[queue] = self._lent.get(queue, 0) + len(ids)
-            counters = [_FIRST_DELIVERY] * len(ids)
+            counters = [FIRST_DELIVERY] * len(ids)
             for place, text in zip(told[::2], told[1::2], strict=True):
                 counters[place] = read_counters(text)
             leases += [
@@ -207,7 +207,11 @@ class Lending:
             arguments: list[Any] = []
             own: list[int] = []
             for (fence, owner, seconds), members in loans.items():
-                arguments += (fence, owner, micros(seconds), len(members), *[leases[one].id for one in members])
+                told = [_told(leases[one]) for one in members]
+                is_told = any(one != ":" for one in told)
+                arguments += (fence, owner, micros(seconds), len(members), int(is_told))
+                arguments += [leases[one].id for one in members]
+                arguments += told if is_told else ()
                 own += members
             calls.append(store.call(TOUCH, [queue], arguments))
             places.append(own)
@@ -227,12 +231,20 @@ class Lending:
         return [
             Lease(
                 text_of(id), queue, raw, owner, int(fence), int(fence), int(window) / 1e6, asked + int(left) / 1e6,
-                read_counters(counters) if counters else _FIRST_DELIVERY,
+                read_counters(counters) if counters else FIRST_DELIVERY,
             )
             for queue, reply in zip(queues, answers, strict=True)
             if sound(queue, reply)
             for id, raw, fence, window, left, counters in _by(6, reply)
         ]  # fmt: skip
+
+
+def _told(lease: Lease) -> str:
+    """What the worker knows of the work, for `lua/touch.lua`."""
+    if lease.size is None and lease.predicted_seconds is None:
+        return ":"
+    size = "" if lease.size is None else repr(float(lease.size))
+    return f"{size}:{'' if lease.predicted_seconds is None else repr(float(lease.predicted_seconds))}"
 
 
 def read_counters(text: bytes) -> Counters:

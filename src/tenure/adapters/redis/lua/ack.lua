@@ -24,9 +24,12 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         mine = mine + 1
         deleted = deleted + 1
         ids[deleted] = id
+      local mark, level, place = read(record)
+      if not level then
         -- Somebody has written over it while it was run: it is done all the same.
         record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
-        local _, level, place = read(record)
+        mark, level, place = read(record)
+      end
         if level then
           local entries = streams[level]
           if not entries then
@@ -37,7 +40,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         end
         local result = ARGV[at + 2 * n - 1]
         rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
-        if sub(record, 1, 1) == 'x' then slow[#slow + 1] = {id, result} end
+      if mark == 'x' then slow[#slow + 1] = {id, result} end
       elseif fences[n] and not seen[id] then
         answer = 2
       else
@@ -76,7 +79,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     many('HDEL', P .. 'm', ids)
     for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
     for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
-    keep_finished(P, now, rows)
+  keep_finished(P, now, rows, 'C', ids)
     for _, one in ipairs(slow) do
       end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
       call('HDEL', P .. 'x:' .. one[1], 'r')

@@ -57,7 +57,7 @@ local function bury_new(P, level, place, id, tail, raw, reason)
   call('HSET', P .. 'm', id, 'x' .. level .. place .. tail)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, '{"at":' .. WALL .. ',"how":"dead","reason":' .. reason .. '}')
-  call('ZADD', P .. 'dead', place, id)
+  call('ZADD', P .. 'dead', num(raw_time()), id)
 end
 
 -- In how many microseconds the first of those that were stored can be leased.

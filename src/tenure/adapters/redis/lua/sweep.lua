@@ -79,7 +79,9 @@ end
 local function forget(P, now)
   local oldest, kept = stored(call('HGET', P .. 'meta', 'bk')), bucket_at(P, now - KEEP)
   if not oldest or oldest >= kept then return end
-  for i = math.max(oldest, kept - 100), kept - 1 do call('UNLINK', P .. 'done:' .. i) end
+  for i = math.max(oldest, kept - 100), kept - 1 do
+    call('UNLINK', P .. 'done:' .. i, P .. 'ended:C:' .. i, P .. 'ended:X:' .. i)
+  end
   call('HSET', P .. 'meta', 'bk', kept)
 end
 

@@ -6,7 +6,6 @@ import msgspec
 
 from tenure.adapters.redis import browsing, lease_list, looking, operating, sending, settling
 from tenure.adapters.redis.lending import Lending
-from tenure.adapters.redis.listing import Listing
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
@@ -61,9 +60,8 @@ class RedisBroker:
             depth_is_exact=True,
         )
         self._outbox = Outbox(store, limit)
-        listing = Listing(store)
-        self._lending = Lending(store, self._traits, listing)
-        self._waiting = Waiting(store, listing)
+        self._lending = Lending(store, self._traits)
+        self._waiting = Waiting(store, self._lending.listing)
         self._returning = Returning(store, self._outbox)
 
     @property

@@ -1,7 +1,7 @@
 """Lending: a lease request made into a script's arguments, and its answer into leases.
 
-Where a few queues are named, each is asked, and each call begins with another one. Patterns and many names are looked for
-on the list of queues that have something (`listing.py`), which also says whose turn it is. The count of what was lent
+Where a few queues are named, each is asked, and each call begins with another one. Patterns and many names are looked
+for on the list of queues that have something (`listing.py`), which also says whose turn it is. The count of what was lent
 from a queue decides when a lower priority has its turn; it is kept here, in the process.
 """
 
@@ -37,10 +37,10 @@ _FOREIGN = -2
 class Lending:
     """Leases, touches, and what an owner holds."""
 
-    def __init__(self, store: Store, traits: BrokerTraits, listing: Listing) -> None:
+    def __init__(self, store: Store, traits: BrokerTraits) -> None:
         """Nothing was lent yet."""
         self._store = store
-        self._listing = listing
+        self.listing = Listing(store)
         self._traits = traits
         self._calls = 0
         self._lent: dict[str, int] = {}
@@ -79,7 +79,7 @@ class Lending:
         asks = served(request.queues, request.excluded)
         leases: list[Lease] = []
         for _ in range(_TRIES):
-            queues = await self._listing.ready(asks, min(want, _TOGETHER), request.owner)
+            queues = await self.listing.ready(asks, min(want, _TOGETHER), request.owner)
             for start in range(0, len(queues), _TOGETHER):
                 some = queues[start : start + _TOGETHER]
                 if self._store.link.is_cluster:

@@ -1,8 +1,8 @@
 """Listing: which queues have something, as the server's list says (`lua/listed.lua`).
 
 Whatever makes a message wait puts its queue on the list in the same step, so a worker on a thousand idle queues costs
-as much as on one. The list is a hint. Some queues may be missing: those that an older version sends to, and in a cluster,
-where the list lies on another server, any. So all known queues are looked at again and again, and such a one is found
+as much as on one. The list is a hint. Some queues may be missing: those that an older version sends to, and in a
+cluster, where the list lies on another server, any. So all known queues are looked at again and again, and such a one is found
 within `LISTED_SECONDS`; who waits meanwhile hears of it at once.
 
 Used by `lending.py` and `waiting.py`; one for each store.

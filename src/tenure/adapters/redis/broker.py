@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.redis import browsing, lease_list, looking, operating, sending, settling
+from tenure.adapters.redis import browsing, depths, lease_list, operating, sending, settling
+from tenure.adapters.redis.forgetting import forget
 from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
@@ -133,17 +134,17 @@ class RedisBroker:
         """Put aside, with raw bytes, counters and reason."""
         return _settlements(await settling.dead_letter(self._store, batch))
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Send dead letters back to their queue."""
-        return await operating.redrive(self._store, ids)
+        return await operating.redrive(self._store, ids, queue)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Remove messages that nobody holds."""
-        return await operating.delete(self._store, ids)
+        return await operating.delete(self._store, ids, queue)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Take messages back, also from those who run them."""
-        return await operating.cancel(self._store, ids)
+        return await operating.cancel(self._store, ids, queue)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget what is long finished."""
@@ -169,9 +170,17 @@ class RedisBroker:
         """Look at messages, one page at a time."""
         return await browsing.browse(self._store, query, self._traits)
 
+    async def queues(self) -> list[str]:
+        """The names of the queues there are."""
+        return await self._store.queues()
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it."""
+        return await forget(self._store, queue)
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""
-        return await looking.depth(self._store, queues)
+        return await depths.depth(self._store, queues)
 
 
 _SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}

@@ -13,6 +13,7 @@ from redis.exceptions import ResponseError
 
 from tenure.adapters.redis import faults
 from tenure.adapters.redis.listing import Listing
+from tenure.adapters.redis.roster import holding
 from tenure.adapters.redis.script import HELD, LEASE, TOUCH
 from tenure.adapters.redis.served import is_few, served
 from tenure.adapters.redis.store import Store, micros
@@ -225,7 +226,7 @@ class Lending:
         """What `owner` holds, in every queue."""
         store = self._store
         asked = store.clock.monotonic()
-        queues = await store.queues()
+        queues = await holding(store, owner, "look")
         request = "*" if request_id is None else f"={request_id}"
         answers = await store.run_each([store.call(HELD, [queue], (owner, request)) for queue in queues], writes=False)
         return [

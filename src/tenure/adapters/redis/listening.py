@@ -131,7 +131,7 @@ class Listener:
             before = self._heard.get(channel.encode(), 0)
             count = await publish(channel)
             while self._heard.get(channel.encode(), 0) < before + count:
-                waiter = self.enter(frozenset({channel.encode()}))
+                waiter = self.enter([channel])
                 try:
                     if not await waiter:
                         return
@@ -142,8 +142,12 @@ class Listener:
         finally:
             self.pending -= 1
 
-    def enter(self, channels: Container[bytes]) -> "asyncio.Future[bool]":
+    def enter(self, channels: Iterable[str]) -> "asyncio.Future[bool]":
         """Wait for a word on one of these channels. False: the connection is gone."""
+        return self.enter_for(frozenset(channel.encode() for channel in channels))
+
+    def enter_for(self, channels: Container[bytes]) -> "asyncio.Future[bool]":
+        """Likewise, on those that `channels` has."""
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiters[waiter] = channels
         return waiter

@@ -208,9 +208,12 @@ class Store:
             await self._end_work()
         return answers
 
-    def checked(self, answers: list[Any]) -> list[Any]:
-        """These answers, if there is no error among them; else it is raised."""
-        return self.link.all_checked(answers)
+    def checked(self, answers: list[Any], *, each: bool = False) -> list[Any]:
+        """These answers, if there is no error among them; else it is raised.
+
+        `each`: where a key is not ours, the answer is a `StoreForeign`, as in `run_each`.
+        """
+        return self.link.all_checked(answers, each=each)
 
     async def command(self, *command: Any) -> Any:
         """One plain command about what belongs to no queue."""
@@ -279,8 +282,12 @@ class Store:
                 await self.command("SADD", self.names.queues, *missing)
             self._known.update(dict.fromkeys(new, now))
 
+    def not_known(self, queue: str) -> None:
+        """Make it known again with the next message."""
+        self._known.pop(queue, None)
+
     async def queues(self) -> list[str]:
-        """Every queue that was ever used here."""
+        """Every queue there is, by name; one that stayed empty may have been forgotten."""
         return sorted(read_queues(await self.command("SMEMBERS", self.names.queues)))
 
     async def hint(self, queues: Iterable[str]) -> None:

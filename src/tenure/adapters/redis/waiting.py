@@ -49,7 +49,7 @@ class Waiting:
         channels = [store.names.wake(queue) for queue in queues]
         await store.listener.subscribe(channels)
         # First enter, then look: what happens after the look is heard.
-        waiter = store.listener.enter(frozenset(channel.encode() for channel in channels))
+        waiter = store.listener.enter(channels)
         try:
             await self._rest(waiter, await self._leasable_in(queues), deadline)
         finally:
@@ -61,7 +61,7 @@ class Waiting:
         is_over = False
         while not is_over:
             await store.listener.subscribe_to_all(store.names.channels)
-            waiter = store.listener.enter(channels)
+            waiter = store.listener.enter_for(channels)
             try:
                 await listing.refresh(served)
                 due_in, look_in = await listing.ready_in(served), listing.refresh_in()

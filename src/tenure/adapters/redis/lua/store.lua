@@ -153,6 +153,8 @@ local function store(P, at, count, lenient)
   if not meta[4] then
     call('HSET', P .. 'meta', 'run', run_id())
     make_known(P)
+    -- It may have been forgotten, to expire.
+    call('PERSIST', P .. 'meta')
   end
   soonest = nil
   local new, rows, size, answers, all_new, used = {}, {}, 0, {}, true, nil

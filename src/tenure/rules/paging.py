@@ -114,12 +114,16 @@ class Pager:
             return self._part
         return None
 
-    def take(self, rows: Sequence[Row], *, is_end: bool) -> None:
-        """The rows of the part, in order. `is_end`: behind them this queue has no more in this state."""
+    def take(self, rows: Sequence[Row], *, is_end: bool, passed: int = 0, mark: str = "") -> None:
+        """The rows of the part, in order. `is_end`: behind them this queue has no more in this state.
+
+        `passed`: rows that were read besides and are of no interest. `mark`: go on behind it, not behind the last row.
+        """
         part, query = self._part, self._query
         if part is None:
             msg = "take without next_part"
             raise RuntimeError(msg)
+        self._looked_at += passed
         for row in rows:
             if len(self._found) >= query.limit:
                 return
@@ -132,6 +136,8 @@ class Pager:
                 self._found.append(message if query.bodies else _without_body(message))
         if is_end:
             self._leave_queue(part.queue)
+        elif mark:
+            self._place = _Place(self._place.state, part.queue, mark)
         elif not rows:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)

@@ -14,6 +14,7 @@ from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.ledger import AwsLedger
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.listing import Names
 from tenure.adapters.aws.queues import Queues
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
@@ -37,6 +38,12 @@ class Store:
         self.table = make_table(link)
         self.lent = Lent() if lent is None else lent
         self.desk = Desk(self.table, link.clock, link.options.keep_seconds, self.lent.wrote)
+        #: The queues there are, and those of them that have dead letters.
+        self.names = Names(self.desk, "queues", self.lent.noted["queues"])
+        self.shelves = Names(self.desk, "shelves", self.lent.noted["shelves"])
+        #: The list of queues as it was last read for patterns, and when; and when it was last tidied (`queue_list.py`).
+        self.served: set[str] = set()
+        self.served_at = self.tidied_at = float("-inf")
         self.spots = Spots(link)
         self.queues = Queues(link, self.spots)
         self.roster = AwsRoster(self.desk)

@@ -1,8 +1,9 @@
 """The broker port on SQS: each verb is an act on entries, and then a word to the queue.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `holding`, `settling`, `returning`,
-`operating`, `looking`, `counting`, `queue_list`; the truth about a message is its entry (`entry.py`). An act that has begun goes on to its end,
-even if whoever asked for it is cancelled: it takes several calls, and half of one helps nobody.
+`operating`, `looking`, `counting`, `queue_list`; the truth about a message is its entry (`entry.py`). An act that has
+begun goes on to its end, even if whoever asked for it is cancelled: it takes several calls, and half of one helps
+nobody.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from tenure.adapters.aws import (
     operating,
     putting_aside,
     queue_list,
+    receiving,
     returning,
     sending,
     settling,
@@ -55,7 +57,8 @@ class SqsBroker:
         return SqsBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
-        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
+        names = await queue_list.resolve(self._store, queues)
+        spots = [spot for queue in names for spot in self._store.spots.of(queue)]
         findings = [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
         options, own, store = self._store.options, self._store.clock.wall(), self._store.table.wall()
         return [*findings, *find_skew(options.state_place, own=own, store=store)]
@@ -72,9 +75,13 @@ class SqsBroker:
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         return await self._store.act(lending.lease(self._store, request))
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
-        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
-        await self._store.stash.wait(spots, seconds)
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        store = self._store
+        if receiving.is_many(store, queues):
+            await store.stash.wait_among(lambda: receiving.served(store, queues, excluded), seconds)
+            return
+        names = [name for name in queues if name not in excluded]
+        await store.stash.wait([spot for name in names for spot in store.spots.of(name)], seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         return await self._store.act(holding.touch(self._store, leases)) if leases else []

@@ -33,6 +33,9 @@ _AGAIN = RetryPolicy(max_attempts=6, first_delay_seconds=0.05)
 class DynamoTable:
     """Rows in one table of DynamoDB."""
 
+    #: Rows whose time is over are removed by the service, for nothing.
+    forgets = True
+
     def __init__(self, link: Link) -> None:
         """Stand on `link`, which whoever made it opens and closes."""
         self._link = link

@@ -26,6 +26,7 @@ from tenure.errors import BadArgument
 from tenure.message import MessageState
 from tenure.query import Browsed, Page, Query
 from tenure.rules.browsing import needs_envelope
+from tenure.rules.cursor import refused
 from tenure.rules.paging import Pager, Part, Row
 from tenure.rules.queue_pattern import has_pattern, served_of
 from tenure.table import Row as TableRow
@@ -121,7 +122,10 @@ async def _take_leased(store: Store, query: Query, part: Part, pager: Pager) -> 
     found, _ = await lots.soonest(store, MOST_LEASES)
     found.sort(key=lambda one: (one.entry.deadline, one.id), reverse=query.backwards)
     if part.after:
-        mark = msgspec.json.decode(part.after, type=_Mark)
+        try:
+            mark = msgspec.json.decode(part.after, type=_Mark)
+        except msgspec.MsgspecError as error:
+            raise refused(query.cursor) from error
         last = (mark.deadline, mark.id)
         found = [
             one

@@ -26,8 +26,7 @@ async def queues(store: Store) -> list[str]:
 
 async def note(store: Store, names: Sequence[str]) -> None:
     """Something is about to be sent to these, or was lent from them. Almost always this asks nobody."""
-    for name in await store.names.note(names):
-        store.served.add(name)
+    store.served.update(await store.names.note(names))
 
 
 async def resolve(store: Store, served: Sequence[str], excluded: Sequence[str] = ()) -> list[str]:

@@ -84,7 +84,10 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     await queue_list.note(store, list(dict.fromkeys(batch[number].message.queue for number in texts)))
     found = await _enter(store, batch, list(texts))
     going = [number for number, how in found.items() if how != _KNOWN]
-    told = await store.queues.send([_parcel(store, batch[number], *texts[number]) for number in going])
+    parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
+    told = await store.queues.send(parcels)
+    for parcel in {(parcel.spot, parcel.delay): parcel for parcel in parcels}.values():
+        store.stash.heard([parcel.spot], parcel.delay)
     for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(

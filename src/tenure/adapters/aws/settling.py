@@ -172,10 +172,14 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
 
     outcomes = await _change(store, batch, act_within, Outcome.RETURNED)
     leases = [word.lease for word in batch]
-    await _tell(
-        store, leases, outcomes,
-        lambda some: store.queues.hide([receipt_from(lease, delays[lease.id]) for lease in some]),
-    )  # fmt: skip
+
+    async def say(some: list[Lease]) -> None:
+        receipts = [receipt_from(lease, delays[lease.id]) for lease in some]
+        await store.queues.hide(receipts)
+        for receipt in receipts:
+            store.stash.heard([receipt.spot], receipt.seconds)
+
+    await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
 
 

@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tenure.adapters.aws.acts import AwsActLog
 from tenure.adapters.aws.board import AwsBoard
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import Desk
 from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.ledger import AwsLedger
@@ -51,10 +53,13 @@ class Store:
         self.records = AwsRecords(self.desk)
         self.journal = AwsJournal(self.desk)
         self.board = AwsBoard(self.desk)
+        self.acts = AwsActLog(self.desk)
         self.stash = Stash(self.queues, link.clock)
         #: Messages whose copy is known to lie in its queue; the last so many.
         self.confirmed: dict[str, None] = {}
         self.rotation = 0
+        #: The physical queues of a worker on many, as they were last worked out (`receiving.py`).
+        self.many: tuple[list[str], dict[Spot, None]] | None = None
         #: How often each queue was asked; fairness counts by it.
         self.turns: dict[str, int] = {}
         #: When owners listed themselves.

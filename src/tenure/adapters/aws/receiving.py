@@ -1,7 +1,8 @@
 """Receiving: copies from the physical queues, the queues of a request in turn and the highest priority first.
 
-What a poll brought before anybody asked comes first (`stash.py`); where queues are many, that is nearly all. A copy that was received is lent to nobody yet: that
-is decided by what the state says of its message. Before: `queues.py`. After: `meeting.py`.
+What a poll brought before anybody asked comes first (`stash.py`); where queues are many, that is nearly all. A copy
+that was received is lent to nobody yet: that is decided by what the state says of its message. Before: `queues.py`.
+After: `meeting.py`.
 """
 
 import contextlib

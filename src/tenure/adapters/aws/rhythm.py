@@ -53,24 +53,32 @@ class Rhythm:
             self._due[spot] = min(at, self._due.get(spot, at))
         self._pause.pop(spot, None)
 
-    def hot(self, served: Collection[Spot], room: int) -> list[Spot]:
-        """Which to ask at once to fill `room`, as far as one can tell; those that waited longest first."""
+    def hot(self, served: Collection[Spot], polled: Collection[Spot], room: int) -> list[Spot]:
+        """Which to ask at once to fill `room`, as far as one can tell; those that waited longest first.
+
+        Not those of `polled`: what is there is on its way.
+        """
         chosen: list[Spot] = []
         for spot, expected in self._hot.items():
             if room <= 0:
                 break
-            if spot in served:
+            if spot in served and spot not in polled:
                 chosen.append(spot)
                 room -= expected
         return chosen
 
-    def has_hot(self, served: Collection[Spot]) -> bool:
-        """Whether one of these probably has something."""
-        return any(spot in served for spot in self._hot)
+    def has_hot(self, served: Collection[Spot], polled: Collection[Spot]) -> bool:
+        """Whether `hot` would name one."""
+        return any(spot in served and spot not in polled for spot in self._hot)
 
     def due(self, spots: Collection[Spot], now: float) -> Iterator[Spot]:
-        """Those that are to be polled now; those that are due for longest first."""
-        ready = [(at, number, spot) for number, spot in enumerate(spots) if (at := self._due.get(spot, 0.0)) <= now]
+        """Those that are to be polled now, due for longest first. A lease call asks those that have something itself."""
+        hot = self._hot
+        ready = [
+            (at, number, spot)
+            for number, spot in enumerate(spots)
+            if (at := self._due.get(spot, 0.0)) <= now and spot not in hot
+        ]
         ready.sort(key=lambda one: one[:2])
         return (spot for _, _, spot in ready)
 

@@ -122,8 +122,7 @@ class Stash:
         """
         copies = self._take_some(served, want)
         if len(copies) < want:
-            hot = self._rhythm.hot(served, want - len(copies))
-            hot = [spot for spot in hot if spot not in self._polls][:BATCH]
+            hot = self._rhythm.hot(served, self._polls, want - len(copies))[:BATCH]
             wanted = want - len(copies)
             for spot, some in zip(
                 hot, await asyncio.gather(*(self._ask(spot, wanted, visibility) for spot in hot)), strict=True
@@ -142,7 +141,9 @@ class Stash:
         while True:
             self._news.clear()
             spots = await served()
-            if any(spot in spots for spot, copies in self._copies.items() if copies) or self._rhythm.has_hot(spots):
+            if any(spot in spots for spot, copies in self._copies.items() if copies):
+                return
+            if self._rhythm.has_hot(spots, self._polls):  # what is polled already will be brought
                 return
             self._raise_if_none_answers(spots)
             now = self._clock.monotonic()

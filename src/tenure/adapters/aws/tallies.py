@@ -3,8 +3,8 @@
     y#<step>#<chunk>   <bucket>#<nonce>#<number>
 
 So a look reads the rows it is asked for and no others. Each row carries when the table may forget it (DynamoDB does,
-for nothing). What is too old is not shown any more, forgotten or not; where the table does not forget by itself, `prune`
-removes it. Used by `journal.py`.
+for nothing). What is too old is not shown any more, forgotten or not; where the table does not forget by itself,
+`prune` removes it. Used by `journal.py`.
 """
 
 import base64

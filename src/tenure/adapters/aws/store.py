@@ -8,12 +8,15 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tenure.adapters.aws.acts import AwsActLog
 from tenure.adapters.aws.board import AwsBoard
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import Desk
 from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.ledger import AwsLedger
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.listing import Names
 from tenure.adapters.aws.queues import Queues
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
@@ -37,6 +40,12 @@ class Store:
         self.table = make_table(link)
         self.lent = Lent() if lent is None else lent
         self.desk = Desk(self.table, link.clock, link.options.keep_seconds, self.lent.wrote)
+        #: The queues there are, and those of them that have dead letters.
+        self.names = Names(self.desk, "queues", self.lent.noted["queues"])
+        self.shelves = Names(self.desk, "shelves", self.lent.noted["shelves"])
+        #: The list of queues as it was last read for patterns, and when; and when it was last tidied (`queue_list.py`).
+        self.served: set[str] = set()
+        self.served_at = self.tidied_at = float("-inf")
         self.spots = Spots(link)
         self.queues = Queues(link, self.spots)
         self.roster = AwsRoster(self.desk)
@@ -44,10 +53,13 @@ class Store:
         self.records = AwsRecords(self.desk)
         self.journal = AwsJournal(self.desk)
         self.board = AwsBoard(self.desk)
+        self.acts = AwsActLog(self.desk)
         self.stash = Stash(self.queues, link.clock)
         #: Messages whose copy is known to lie in its queue; the last so many.
         self.confirmed: dict[str, None] = {}
         self.rotation = 0
+        #: The physical queues of a worker on many, as they were last worked out (`receiving.py`).
+        self.many: tuple[list[str], dict[Spot, None]] | None = None
         #: How often each queue was asked; fairness counts by it.
         self.turns: dict[str, int] = {}
         #: When owners listed themselves.

@@ -50,7 +50,8 @@ class Arrival(msgspec.Struct, frozen=True):
     is_foreign: bool
     #: The form in which it stands there.
     wire: str
-    #: Wall time, by the service.
+    task: str
+    #: Wall time, by its sender; of a foreign one by the service.
     sent_at: float | None
 
 
@@ -98,7 +99,7 @@ class Lending:
             if is_begun:
                 raise _in_part(error) from error
             raise
-        return [_lease(kept, raw, before + seconds) for kept, raw in lent]
+        return [lease_of(kept, raw, before + seconds) for kept, raw in lent]
 
     async def _check(self, owner: str, lent: list[tuple[Kept, bytes]], now: float) -> None:
         """Whoever was declared dead gets nothing.
@@ -200,7 +201,7 @@ class Lending:
             store.shared.remember(kept)
         raws = await asyncio.gather(*(store.envelope(kept) for kept in mine))
         ends = [now if kept.life.deadline is None else kept.life.deadline for kept in mine]
-        leases = [_lease(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
+        leases = [lease_of(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
         return sorted(leases, key=lambda lease: lease.id)
 
 
@@ -218,6 +219,11 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
         request_id=request.request_id,
         seconds=seconds,
         deadline=store.timeline.latest() + seconds,
+        leased_at=store.timeline.now(),
+        last_beat=None,
+        beats=0,
+        size=None,
+        predicted_seconds=None,
         lacks_presence=not request.has_presence,
         is_graced=False,
         due=None,
@@ -229,15 +235,17 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
 def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fence: int) -> Kept:
     """The life of a message that is lent for the first time."""
     place = store.shared.next_number()
-    life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, is_foreign=one.is_foreign)
+    life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, task=one.task)
+    life.is_foreign = one.is_foreign
     life.wire = "" if one.wire == wire.ENVELOPE else one.wire
-    life.sent_at = one.sent_at if one.is_foreign else None
+    life.sent_at = one.sent_at
     kept = lend(store, Kept(life, "", one.raw if one.is_foreign else None), request, seconds, fence)
     kept.life.message_id, kept.life.receipt = one.message_id, one.receipt
     return kept
 
 
-def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
+def lease_of(kept: Kept, raw: bytes, deadline: float) -> Lease:
+    """The lease under which a message is lent; `deadline` on our own clock."""
     life = kept.life
     return Lease(
         id=life.id,
@@ -249,8 +257,10 @@ def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
         seconds=life.seconds,
         deadline=deadline,
         counters=life.counters,
-        sent_at=life.sent_at,
+        sent_at=life.sent_at if life.is_foreign else None,
         generation=life.generation or 0,
+        size=life.size,
+        predicted_seconds=life.predicted_seconds,
     )
 
 
@@ -265,8 +275,13 @@ def _arrival(queue: str, message: Any) -> Arrival:
         is_new=message.dequeue_count == 1,
         is_foreign=found.is_foreign,
         wire=found.wire,
-        sent_at=None if message.inserted_on is None else message.inserted_on.timestamp(),
+        task=found.task,
+        sent_at=_inserted(message) if found.is_foreign else found.sent_at,
     )
+
+
+def _inserted(message: Any) -> float | None:
+    return None if message.inserted_on is None else float(message.inserted_on.timestamp())
 
 
 def _in_part(failure: BrokerUnavailable) -> BrokerUnavailable:

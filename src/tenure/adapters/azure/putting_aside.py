@@ -65,7 +65,8 @@ def _was_never_queued(kept: Kept | None, letter: Letter | None) -> bool:
 
 def _dead(store: Store, message: Message, reason: Reason, place: int) -> Life:
     life = Life(
-        id=message.id, queue=message.queue, place=place, state=MessageState.DEAD, reason=reason,
+        id=message.id, queue=message.queue, place=place, state=MessageState.DEAD, task=message.task, reason=reason,
+        sent_at=message.sent_at or store.clock.wall(),
         finished_at=store.timeline.wall(), is_unput=_has_queue(store, message.queue),
         wire=wire.PLAIN if store.options.wire == wire.PLAIN else "",
     )  # fmt: skip

@@ -154,6 +154,8 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
         queue=letter.queue,
         place=letter.place,
         state=MessageState.DELAYED,
+        task=letter.task,
+        sent_at=letter.sent_at,
         due=store.timeline.now() + outgoing.delay_seconds,
         wire=letter.wire,
     )

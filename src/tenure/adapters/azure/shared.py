@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tenure.adapters.azure.bell import Bell
 from tenure.adapters.azure.entry import Kept
 from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.timeline import Timeline
@@ -40,6 +41,8 @@ class Shared:
         self.stirs = 0
         #: What the account let us do before, by its name.
         self.worked: set[str] = set()
+        #: Rung when this process has written to the journal.
+        self.journal = Bell()
         #: Queues that answered before.
         self.served: set[str] = set()
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()

@@ -179,6 +179,7 @@ class AzureJournal:
         found = await self._numbered.read(_samples_of(queue, task), after, limit)
         return [StoredSample(number_of(row), _sample(row.fields["Sample"])) for row in found]
 
+
 def _samples_of(queue: str, task: str) -> str:
     text = f"{queue}\0{task}"
     return f"d{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

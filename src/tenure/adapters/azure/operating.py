@@ -128,7 +128,12 @@ def _unborn(id: str, letter: Letter | None) -> Life:
     if letter is None:
         return Life(id=id, queue="", place=0, state=MessageState.READY)
     return Life(
-        id=id, queue=letter.queue, place=letter.place, state=MessageState.READY, task=letter.task, sent_at=letter.sent_at
+        id=id,
+        queue=letter.queue,
+        place=letter.place,
+        state=MessageState.READY,
+        task=letter.task,
+        sent_at=letter.sent_at,
     )
 
 

@@ -35,6 +35,7 @@ async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
 
 async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
     raw = encode(message)
+    await store.known_queues.register((message.queue,))
     for _ in range(TRIES):
         kept, letter = await store.find(message.id), await store.letter(message.id)
         if not _was_never_queued(kept, letter):

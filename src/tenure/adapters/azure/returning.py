@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tenure.adapters.azure import ghosts, posting, roster, settling, unclaiming, wire
 from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.forgetting import forget_unused
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.settling import waiting
 from tenure.adapters.azure.store import COMMON, Store
@@ -48,6 +49,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
         if kept.life.deadline is not None and kept.life.deadline < now and kept.life.id not in graced
     ]
     overdue.sort(key=lambda kept: (kept.life.deadline, kept.life.place))
+    await forget_unused(store)
     moved = await _return_overdue(store, overdue[: request.limit], request)
     return Swept(
         returned=tuple(life.id for life in moved if life.state is not MessageState.DEAD),

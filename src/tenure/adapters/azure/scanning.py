@@ -88,7 +88,9 @@ async def windows(store: Store, query: Query, state: MessageState, after: str) -
         window.spots.sort(key=lambda spot: spot.place, reverse=query.backwards)
         if mark.order is not None:
             last = (mark.order, mark.id)
-            window.spots = [spot for spot in window.spots if (spot.place < last if query.backwards else spot.place > last)]
+            window.spots = [
+                spot for spot in window.spots if (spot.place < last if query.backwards else spot.place > last)
+            ]
         yield window
         mark = window.following
 

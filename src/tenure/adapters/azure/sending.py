@@ -79,6 +79,8 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
         else:
             first[message.id] = number
             letters.append((number, letter_of(store, message, raw), outgoing))
+    # Before anything is in it: workers on patterns serve the queues that are on the list.
+    await store.known_queues.register({letter.queue for _, letter, _ in letters})
     taken = await store.rows.commit([_group(store, letter, outgoing) for _, letter, outgoing in letters])
     to_put: list[tuple[Letter, float]] = []
     known: list[tuple[Letter, Outgoing]] = []

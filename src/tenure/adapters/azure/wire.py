@@ -95,7 +95,9 @@ def _beside(text: str, raw: bytes, fields: dict[str, msgspec.Raw], ours: bytes) 
         is_packed = not text.lstrip().startswith("{")
         return Read(base64.b64encode(body) if is_packed else body, head.foreign, is_foreign=True)
     if head.tenure is not None and head.id is not None:
-        return Read(envelope.join(ours, _without(raw, fields, ours)), head.id, PLAIN, task=head.task, sent_at=head.sent_at)
+        return Read(
+            envelope.join(ours, _without(raw, fields, ours)), head.id, PLAIN, task=head.task, sent_at=head.sent_at
+        )
     return None
 
 

@@ -1,0 +1,71 @@
+"""Forgetting queues: an empty queue is taken off Tenure's list. The storage queue itself is never deleted.
+
+`forget` does so because somebody said so; a sweep does so for queues that were not in use for an hour. Empty means that
+the storage queue counts nothing and that no life of it is left but those that were cancelled. The row is compared: who
+sends at the same moment has written it, and it stays. `known_queues.py` says why a forgotten queue stays there unseen.
+"""
+
+from tenure.adapters.azure.known_queues import AGAIN_SECONDS, listed_row
+from tenure.adapters.azure.naming import row_id
+from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.store import COMMON, Store
+from tenure.adapters.azure.where import EQ, NE
+from tenure.errors import BadSetting, StoreMissing
+
+#: A queue that was not in use for so long, and is empty, is forgotten by a sweep.
+_UNUSED_SECONDS = 3_600.0
+#: One that was forgotten by somebody stays unseen for so long: longer than a process sends without looking.
+_UNSEEN_SECONDS = 2 * AGAIN_SECONDS
+#: Of all sweeps of a process, one in so many seconds looks at the list, and at so many queues of it.
+_EVERY_SECONDS, _MOST = 60.0, 50
+
+
+async def forget(store: Store, queue: str) -> bool:
+    """Take a queue off the list if nothing is in it. False: it stays."""
+    row = await store.rows.get(COMMON, f"q:{row_id(queue)}")
+    if not await _is_empty(store, queue):
+        return False
+    if row is not None and "Forgotten" not in row.fields:
+        unseen = listed_row(queue, {"At": row.fields["At"], "Forgotten": store.timeline.now()}, row.etag)
+        if await store.rows.commit_one(Change("replace", unseen)) is None:
+            return False  # somebody sends to it
+    store.shared.registered.pop(queue, None)
+    return True
+
+
+async def forget_unused(store: Store) -> None:
+    """Drop queues that were not in use for an hour and are empty. Called by every sweep; few of them look."""
+    shared, local = store.shared, store.clock.monotonic()
+    if local < shared.forgets_at:
+        return
+    shared.forgets_at = local + _EVERY_SECONDS
+    now = store.timeline.now()
+    for row in [row for row in await store.known_queues.rows() if _is_old(row, now)][:_MOST]:
+        queue = str(row.fields["Queue"])
+        if await _is_empty(store, queue):
+            gone = await store.rows.commit_one(Change("delete", row))
+            if gone is not None:
+                shared.registered.pop(queue, None)
+                shared.queues.discard(queue)
+        else:
+            await store.rows.commit_one(Change("replace", listed_row(queue, {"At": now}, row.etag)))
+
+
+def _is_old(row: Row, now: float) -> bool:
+    forgotten = row.fields.get("Forgotten")
+    if forgotten is not None:
+        return now - float(forgotten) > _UNSEEN_SECONDS
+    return now - float(row.fields["At"]) >= _UNUSED_SECONDS
+
+
+async def _is_empty(store: Store, queue: str) -> bool:
+    """Nothing ready, delayed, leased or dead. The service's count may be too high, and never too low."""
+    where = EQ("Queue", queue) & NE("State", "cancelled")
+    for part in store.parts:
+        async for _ in store.rows.between(part, "m:", "m;", where, limit=1, only=("State",)):
+            return False
+    try:
+        told = await store.call("counting", lambda: store.queue(queue).get_queue_properties())
+    except (StoreMissing, BadSetting):
+        return True
+    return int(told.approximate_message_count) == 0

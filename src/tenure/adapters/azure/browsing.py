@@ -15,7 +15,7 @@ from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import TRAITS
 from tenure.message import MessageState
 from tenure.query import Page, Query
-from tenure.rules import browsing
+from tenure.rules import browsing, queue_pattern
 from tenure.rules.cursor import write as write_mark
 from tenure.rules.paging import Pager, Part, Row
 
@@ -48,6 +48,8 @@ class _Reader:
         self._state: MessageState | None = None
         self._windows: AsyncIterator[Window]
         self._window: Window | None = None
+        self._needs_envelope = browsing.needs_envelope(query)
+        self._room = query.limit
 
     async def window(self, part: Part) -> Window:
         """The window that has the next rows of a part; what was handed out is no longer in it."""
@@ -61,18 +63,33 @@ class _Reader:
 
     async def read(self, window: Window, limit: int) -> tuple[list[Row], bool]:
         """The next rows of a window, and whether there are none behind them."""
-        some = window.spots[:limit]
+        some = self._next(window.spots, limit)
         marks = [window.mark(spot) for spot in some]
-        window.spots = window.spots[limit:]
+        window.spots = window.spots[len(some) :]
         rows = [
             Row(msgspec.structs.replace(spot.message, envelope=raw), mark, raw)
             for (spot, raw), mark in zip(await self._whole(some), marks, strict=True)
         ]
         return rows, not window.spots and window.following is None
 
+    def _next(self, spots: list[Spot], limit: int) -> list[Spot]:
+        """As many as the page has room for: bodies that it does not show are not read."""
+        if self._needs_envelope:
+            return spots[: min(limit, _AT_ONCE)]
+        for number, spot in enumerate(spots[:limit], 1):
+            self._room -= self._is_meant(spot)
+            if self._room <= 0:
+                return spots[:number]
+        return spots[:limit]
+
+    def _is_meant(self, spot: Spot) -> bool:
+        """Whether the query means it, as far as that can be told without its body."""
+        query, message = self._query, spot.message
+        is_asked_for = query.queues is None or queue_pattern.matches(message.queue, query.queues)
+        return is_asked_for and browsing.matches(query, message)
+
     async def _whole(self, spots: Sequence[Spot]) -> list[tuple[Spot, bytes]]:
         """With their bodies, where somebody wants to see or to search them."""
-        query, needs = self._query, browsing.needs_envelope(self._query)
         whole: list[tuple[Spot, bytes]] = []
         for start in range(0, len(spots), _AT_ONCE):
             some = spots[start : start + _AT_ONCE]
@@ -82,7 +99,7 @@ class _Reader:
                 spot
                 for spot in some
                 if spot.message.state not in browsing.FINISHED
-                and (needs or (query.bodies and browsing.matches(query, spot.message)))
+                and (self._needs_envelope or (self._query.bodies and self._is_meant(spot)))
             ]
             bodies = await self._bodies(wanted)
             whole += [(spot, bodies.get(spot.word, b"")) for spot in some]

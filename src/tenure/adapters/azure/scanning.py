@@ -41,14 +41,14 @@ class Mark(msgspec.Struct, array_like=True, omit_defaults=True):
 
     part: int = 0
     key: str = ""
-    order: float | None = None
-    id: str = ""
+    order: tuple[float, int, str] | None = None
 
 
 class Spot(msgspec.Struct, frozen=True):
     """A message of a window: what is known of it without its body."""
 
-    order: float
+    #: Its place in the order of the window: a time, then the order of arrival.
+    order: tuple[float, int, str]
     part: str
     #: Behind the first letters of its rows' keys.
     word: str
@@ -57,11 +57,6 @@ class Spot(msgspec.Struct, frozen=True):
     is_own: bool
     #: An older version wrote it: what is missing stands in its letter.
     is_partial: bool = False
-
-    @property
-    def place(self) -> tuple[float, str]:
-        """Its place in the order of the window."""
-        return self.order, self.message.id
 
 
 class Window(msgspec.Struct):
@@ -76,7 +71,7 @@ class Window(msgspec.Struct):
     def mark(self, spot: Spot) -> str:
         """To go on behind this row."""
         is_last = spot is self.spots[-1] and self.following is not None
-        at = self.following if is_last else Mark(self.start.part, self.start.key, spot.order, spot.message.id)
+        at = self.following if is_last else Mark(self.start.part, self.start.key, spot.order)
         return write_mark(at or Mark())
 
 
@@ -85,11 +80,11 @@ async def windows(store: Store, query: Query, state: MessageState, after: str) -
     mark: Mark | None = read_mark(after, Mark) if after else Mark()
     while mark is not None:
         window = await _read(store, query, state, mark)
-        window.spots.sort(key=lambda spot: spot.place, reverse=query.backwards)
-        if mark.order is not None:
-            last = (mark.order, mark.id)
+        window.spots.sort(key=lambda spot: spot.order, reverse=query.backwards)
+        last = mark.order
+        if last is not None:
             window.spots = [
-                spot for spot in window.spots if (spot.place < last if query.backwards else spot.place > last)
+                spot for spot in window.spots if (spot.order < last if query.backwards else spot.order > last)
             ]
         yield window
         mark = window.following
@@ -153,7 +148,7 @@ async def _ready(store: Store, query: Query, part: str, letters: list[Row], low:
             found.append(_of_letter(row, MessageState.READY))
         elif life.state is MessageState.READY:
             # It stands where it was sent, however often it was lent since.
-            found.append(_of_life(store, part, life, float(int(row.fields["Place"]))))
+            found.append(_of_life(store, part, life, int(row.fields["Place"])))
     found += [_of_life(store, part, life) for life in lives.values() if life.state is MessageState.READY]
     return found
 
@@ -171,11 +166,12 @@ def _of_letter(row: Row, state: MessageState) -> Spot:
         sent_at=sent_at,
         finished_at=ended_at if is_ended else None,
     )
-    order = (sent_at if ended_at is None else ended_at) if is_ended else float(int(fields["Place"]))
+    moment = (sent_at if ended_at is None else ended_at) if is_ended else 0.0
+    order = (moment, int(fields["Place"]), message.id)
     return Spot(order, row.part, row.key[2:], message, is_own=False)
 
 
-def _of_life(store: Store, part: str, life: Life, order: float | None = None) -> Spot:
+def _of_life(store: Store, part: str, life: Life, place: int | None = None) -> Spot:
     now = store.timeline.now()
     message = Browsed(
         id=life.id,
@@ -193,10 +189,11 @@ def _of_life(store: Store, part: str, life: Life, order: float | None = None) ->
     )
     is_own = life.is_foreign or life.generation is not None or life.state is MessageState.DEAD
     is_partial = not life.is_foreign and (not life.task or not life.sent_at)
-    return Spot(_order(life) if order is None else order, part, row_id(life.id), message, is_own, is_partial)
+    order = (_moment(life), life.place if place is None else place, life.id)
+    return Spot(order, part, row_id(life.id), message, is_own, is_partial)
 
 
-def _order(life: Life) -> float:
+def _moment(life: Life) -> float:
     match life.state:
         case MessageState.LEASED:
             return life.deadline or 0.0
@@ -204,7 +201,7 @@ def _order(life: Life) -> float:
             return life.due or 0.0
         case MessageState.DEAD | MessageState.CANCELLED:
             return life.finished_at or 0.0
-    return float(life.place)
+    return 0.0  # what is ready stands in the order of arrival
 
 
 _counters = msgspec.json.Decoder(Counters).decode

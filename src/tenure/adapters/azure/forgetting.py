@@ -25,12 +25,10 @@ async def forget(store: Store, queue: str) -> bool:
     row = await store.rows.get(COMMON, f"q:{row_id(queue)}")
     if not await _is_empty(store, queue):
         return False
-    if row is not None and "Forgotten" not in row.fields:
-        unseen = listed_row(queue, {"At": row.fields["At"], "Forgotten": store.timeline.now()}, row.etag)
-        if await store.rows.commit_one(Change("replace", unseen)) is None:
-            return False  # somebody sends to it
-    store.shared.registered.pop(queue, None)
-    return True
+    if row is None or "Forgotten" in row.fields:
+        return True
+    unseen = listed_row(queue, {"At": row.fields["At"], "Forgotten": store.timeline.now()}, row.etag)
+    return await _take_off(store, queue, Change("replace", unseen))
 
 
 async def forget_unused(store: Store) -> None:
@@ -42,13 +40,22 @@ async def forget_unused(store: Store) -> None:
     now = store.timeline.now()
     for row in [row for row in await store.known_queues.rows() if _is_old(row, now)][:_MOST]:
         queue = str(row.fields["Queue"])
-        if await _is_empty(store, queue):
-            gone = await store.rows.commit_one(Change("delete", row))
-            if gone is not None:
-                shared.registered.pop(queue, None)
-                shared.queues.discard(queue)
-        else:
+        if not await _is_empty(store, queue):
             await store.rows.commit_one(Change("replace", listed_row(queue, {"At": now}, row.etag)))
+        elif await _take_off(store, queue, Change("delete", row)):
+            shared.queues.discard(queue)
+
+
+async def _take_off(store: Store, queue: str, change: Change) -> bool:
+    """Change its row, if nobody sends to it at this moment."""
+    if await store.rows.commit_one(change) is None:
+        return False  # somebody has put it on the list
+    # Who sends in this process from here on puts it on the list again. Who has sent a moment ago is seen now.
+    store.shared.registered.pop(queue, None)
+    if await _is_empty(store, queue):
+        return True
+    await store.known_queues.register((queue,))
+    return False
 
 
 def _is_old(row: Row, now: float) -> bool:

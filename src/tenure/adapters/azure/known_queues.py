@@ -63,10 +63,14 @@ class KnownQueues:
         if now >= shared.queues_until:
             shared.queues_until = now + REFRESH_SECONDS
             try:
-                shared.queues = {str(row.fields["Queue"]) for row in await self.rows()}
+                rows = await self.rows()
             except BaseException:
                 shared.queues_until = now
                 raise
+            shared.queues = {str(row.fields["Queue"]) for row in rows}
+            for row in rows:
+                if "Forgotten" in row.fields:
+                    shared.registered.pop(str(row.fields["Queue"]), None)  # if something comes, it is put back
         # A name is served whether or not it is on the list.
         return served_of(sorted(shared.queues | {one for one in asked if "*" not in one}), asked, excluded)
 

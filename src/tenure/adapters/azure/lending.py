@@ -126,8 +126,8 @@ class Lending:
         self._turn += 1
         start = self._turn % len(queues) if queues else 0
         due = polling.due([*queues[start:], *queues[:start]], store.clock.monotonic())
-        if not due and len(queues) <= _FEW:
-            due = list(queues)  # somebody asks without waiting: few are asked always
+        if not due and len(queues) <= _FEW and store.clock.monotonic() - store.waited_at > EARLY:
+            due = list(queues)  # whoever waited has looked; somebody who asks without waiting gets an answer of few
         due = due[:_MOST_ASKED]
         while due and call.left > 0:
             shares, left = list[tuple[str, int]](), call.left

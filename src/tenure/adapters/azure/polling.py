@@ -85,6 +85,13 @@ class Polling:
             turn.pause = min(turn.pause * LONGER or longest / LONGER**2, longest)
             turn.due = now + turn.pause * (1.0 - random.uniform(0.0, _SPREAD))  # noqa: S311 - only to spread
 
+    def looked(self, queue: str, stirs: int, now: float, *, shows: bool, longest: float) -> None:
+        """It was looked at, and shows something, or nothing."""
+        if shows:
+            self._turns.setdefault(queue, _Turn()).due = 0.0  # whoever leases asks it first
+        else:
+            self.answered(queue, stirs, now, got=0, want=1, longest=longest)
+
     def stir(self, queue: str) -> None:
         """Something came into it."""
         turn = self._turns.get(queue)

@@ -92,6 +92,8 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
             to_put.append((letter, outgoing.delay_seconds))
     to_put += await _unfinished(store, known)
     await put_all(store, to_put)
+    # Nothing is written unless it was forgotten in between.
+    await store.known_queues.register({letter.queue for letter, _ in to_put})
     return [answers[number] for number in range(len(batch))]
 
 

@@ -75,7 +75,8 @@ class Store:
         self._gate: asyncio.Semaphore | None = None
         #: How long the next pause between two looks at these queues is, and what had stirred at the last one.
         self.pauses: dict[frozenset[str], tuple[float, int]] = {}
-        self._known: set[str] = set()
+        #: When somebody last waited for several queues.
+        self.waited_at = -math.inf
         self._timers: set[tuple[str, float]] = set()
 
     def twin(self) -> "Store":

@@ -96,7 +96,7 @@ async def test_an_idle_task_costs_no_reading(harness: Harness) -> None:
         assert actor.wire.said.count("journal.samples") == 2
         await stage.ended(await stage.submit(work.bind()))
         await asyncio.sleep(10 * READ_SECONDS)
-        assert actor.wire.said.count("journal.samples") == 3
+        assert actor.wire.said.count("journal.samples") == 4
 
 
 async def test_runs_on_other_machines_are_believed_only_while_there_are_few_on_ours(harness: Harness) -> None:

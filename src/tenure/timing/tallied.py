@@ -1,0 +1,219 @@
+"""What a tally says: the figures that one process counted, and how they are written, read and added up.
+
+One `Series` counts what became of messages of one queue and task with one outcome. Durations and waits are kept in
+buckets whose borders grow by a constant factor, every fourth one of `timing/sketch.py`: a quantile is right within
+4 %, and two series are added by adding their buckets. Rows are msgpack of structs that only grow: a reader ignores
+fields that it does not know, and missing fields have a default.
+
+Pure. Written by `runtime/statistics.py` and `runtime/rollup.py`, stored as `tally.Tally`, read by `client/tallies.py`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from tenure.timing.sketch import GAMMA as FINE_GAMMA
+
+#: The version of a row. It rises only if old readers would misread it.
+VERSION = 1
+#: So many series are kept of one process in one row, or of all processes in one sum. The rest is added to `OTHER`.
+MOST_SERIES = 200
+#: The queue and task of what is beyond `MOST_SERIES`. A queue's name never contains `*`.
+OTHER = "*other"
+#: The nonce of rows that hold the depths of queues.
+DEPTH_NONCE = "depth"
+#: So many queues have a depth of their own in one row, the deepest ones; the rest is one sum.
+MOST_DEPTHS = 200
+#: A row is split from about so many bytes on: some stores limit the size of a value.
+ROW_BYTES = 32_768
+#: Deliveries are counted as 1, 2, 3, 4, and 5 or more.
+DELIVERIES = 5
+
+#: A bucket's upper border over its lower one.
+GAMMA = FINE_GAMMA**4
+BUCKETS_A_LOG = 1.0 / math.log(GAMMA)
+#: Shorter times are counted in the lowest bucket: a microsecond.
+LEAST_SECONDS = 1e-6
+_MIDDLE = 2.0 * GAMMA / (1.0 + GAMMA)
+_DUST = 1e-9
+
+# The outcomes. They are the words of events (`event.EventKind`), so that one word means one thing everywhere.
+COMPLETED, RETRIED, SNOOZED, DEAD, DUPLICATE = "completed", "retried", "snoozed", "dead", "duplicate"
+GIVEN_BACK, LEASE_LOST, LATE_SETTLE, CANCELLED = "given_back", "lease_lost", "late_settle", "cancelled"
+#: By a sweep or a retirement: returned to its queue, put with the dead letters. The task is not known: "".
+REQUEUE, MOVE_TO_DLQ = "requeue", "move_to_dlq"
+#: What is counted while messages run (beats), before there is an outcome.
+RUNNING = ""
+
+#: With these a message leaves its queue for good, or for the dead letters.
+OUT = frozenset({COMPLETED, DEAD, DUPLICATE, MOVE_TO_DLQ})
+#: With these a handler ended by itself: completed, or in error.
+FAILED = frozenset({RETRIED, DEAD})
+
+
+def store_seconds(snapshot_seconds: float) -> float:
+    """How often a process stores its figures, by `BrokerTraits.snapshot_seconds`: every 5 s, or 60 s in the cloud."""
+    return 5.0 if snapshot_seconds <= 1.0 else 60.0
+
+
+class Series(msgspec.Struct, omit_defaults=True):
+    """What was counted of one queue, task and outcome."""
+
+    queue: str = msgspec.field(name="q")
+    task: str = msgspec.field(name="t")
+    outcome: str = msgspec.field(name="o")
+    #: Messages.
+    count: int = msgspec.field(name="n", default=0)
+    #: Messages whose handler ran, and for how many seconds in all.
+    runs: int = msgspec.field(name="r", default=0)
+    seconds: float = msgspec.field(name="s", default=0.0)
+    #: How long each of these runs took, by bucket.
+    durations: dict[int, int] = msgspec.field(name="d", default_factory=dict)
+    #: The lease that each of these runs was lent for, in seconds, added up.
+    leased: float = msgspec.field(name="l", default=0.0)
+    #: Seconds from the send to the start of a first delivery: added up, and by bucket.
+    waited: float = msgspec.field(name="w", default=0.0)
+    waits: dict[int, int] = msgspec.field(name="y", default_factory=dict)
+    #: Messages by the number of their delivery: first, second … fifth or later; zeros at the end are left out.
+    deliveries: list[int] = msgspec.field(name="e", default_factory=list)
+    #: Leases that were renewed.
+    beats: int = msgspec.field(name="b", default=0)
+    #: Bytes of envelopes.
+    size: int = msgspec.field(name="z", default=0)
+    #: How settles ended, by `settlement.Outcome`.
+    settled: dict[str, int] = msgspec.field(name="x", default_factory=dict)
+
+    def add(self, other: "Series") -> None:
+        """Count what the other one counted too."""
+        self.count += other.count
+        self.runs += other.runs
+        self.seconds += other.seconds
+        self.leased += other.leased
+        self.waited += other.waited
+        self.beats += other.beats
+        self.size += other.size
+        add_counts(self.durations, other.durations)
+        add_counts(self.waits, other.waits)
+        add_counts(self.settled, other.settled)
+        if len(self.deliveries) < len(other.deliveries):
+            self.deliveries += [0] * (len(other.deliveries) - len(self.deliveries))
+        for place, number in enumerate(other.deliveries):
+            self.deliveries[place] += number
+
+
+class Row(msgspec.Struct, omit_defaults=True):
+    """What one tally holds: figures, or the depths of queues at one moment."""
+
+    version: int = msgspec.field(name="v")
+    series: list[Series] = msgspec.field(name="s", default_factory=list)
+    #: The store's wall time at which depths were read. None: this row has none.
+    depths_at: float | None = msgspec.field(name="a", default=None)
+    #: Messages that wait or run (ready, delayed, leased), by queue; queues without any are left out.
+    depths: dict[str, int] = msgspec.field(name="d", default_factory=dict)
+    #: The sum of all queues beyond `MOST_DEPTHS`.
+    depth_rest: int = msgspec.field(name="f", default=0)
+
+
+class _Packed(msgspec.Struct, omit_defaults=True):
+    """A row whose series are written already."""
+
+    version: int = msgspec.field(name="v")
+    series: list[msgspec.Raw] = msgspec.field(name="s", default_factory=list)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Row)
+
+
+def encode(series: Iterable[Series]) -> list[bytes]:
+    """Series as the data of rows, each of about `ROW_BYTES` at most."""
+    rows: list[bytes] = []
+    some: list[msgspec.Raw] = []
+    size = 0
+    for one in series:
+        raw = _encoder.encode(one)
+        if some and size + len(raw) > ROW_BYTES:
+            rows.append(_encoder.encode(_Packed(VERSION, some)))
+            some, size = [], 0
+        some.append(msgspec.Raw(raw))
+        size += len(raw)
+    if some:
+        rows.append(_encoder.encode(_Packed(VERSION, some)))
+    return rows
+
+
+def encode_depths(at: float, depths: Mapping[str, int]) -> bytes:
+    """The depths of queues as the data of a row: the deepest ones, and the sum of the rest."""
+    deepest = sorted(((queue, depth) for queue, depth in depths.items() if depth), key=lambda pair: -pair[1])
+    rest = sum(depth for _, depth in deepest[MOST_DEPTHS:])
+    row = Row(VERSION, depths_at=at, depths=dict(deepest[:MOST_DEPTHS]), depth_rest=rest)
+    return _encoder.encode(row)
+
+
+def empty() -> bytes:
+    """The data of a row that says nothing: it replaces one that is not needed any more."""
+    return _encoder.encode(Row(VERSION))
+
+
+def decode(data: bytes) -> Row | None:
+    """What a row says. None: a newer Tenure wrote it in a way that we cannot read."""
+    try:
+        row = _decoder.decode(data)
+    except msgspec.MsgspecError:
+        return None
+    return row if row.version <= VERSION else None
+
+
+class Sum:
+    """Series added up by queue, task and outcome, at most `most` of them and one for each outcome of the rest."""
+
+    def __init__(self, most: int = MOST_SERIES) -> None:
+        """Begin with nothing."""
+        self._most = most
+        self.series: dict[tuple[str, str, str], Series] = {}
+
+    def add(self, series: Iterable[Series]) -> None:
+        """Count these too. They stay as they are."""
+        for one in series:
+            self.of(one.queue, one.task, one.outcome).add(one)
+
+    def of(self, queue: str, task: str, outcome: str) -> Series:
+        """Where to count these."""
+        found = self.series.get((queue, task, outcome))
+        if found is None:
+            if len(self.series) >= self._most:
+                queue = task = OTHER
+                found = self.series.get((queue, task, outcome))
+            if found is None:
+                found = self.series[queue, task, outcome] = Series(queue, task, outcome)
+        return found
+
+
+def add_counts(counts: dict[str, int] | dict[int, int], more: Mapping[str, int] | Mapping[int, int]) -> None:
+    """Add counts by name or bucket."""
+    for key, number in more.items():
+        counts[key] = counts.get(key, 0) + number  # type: ignore[index, arg-type] # both of one kind
+
+
+def bucket_of(seconds: float) -> int:
+    """The bucket in which so many seconds are counted."""
+    return math.ceil(math.log(max(seconds, LEAST_SECONDS)) * BUCKETS_A_LOG)
+
+
+def upper_border(bucket: int) -> float:
+    """The largest number of seconds that is counted in this bucket."""
+    return GAMMA**bucket
+
+
+def quantile(buckets: Mapping[int, int], q: float) -> float | None:
+    """The seconds that a part `q` of all stays within, right within 4 %. None: there are none."""
+    total = sum(buckets.values())
+    if not total:
+        return None
+    rank, below, key = (q - _DUST) * total, 0, 0
+    for key in sorted(buckets):
+        below += buckets[key]
+        if below >= rank:
+            break
+    return _MIDDLE * GAMMA ** (key - 1)

@@ -20,6 +20,7 @@ _SECTIONS = {
         "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
     },
     "Look": {
+        "top": ("tenure.cli.top.command:top", "Watch queues, tasks, leases and workers, live."),
         "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
         "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),

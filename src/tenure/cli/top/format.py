@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 _BARS = "▁▂▃▄▅▆▇█"
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+#: Seconds in a unit, its name, and from how many seconds on the next one is used.
+_UNITS = ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800), (86_400, "d", 9_999 * 86_400))
 
 
 def whole(number: float | None, *, estimated: bool = False) -> str:
@@ -34,27 +35,24 @@ def rate(per_second: float | None) -> str:
 
 def span(seconds: float | None) -> str:
     """A span of time in one unit: `<1 ms`, `340 ms`, `3.4 s`, `42 s`, `12 min`, `27 h`, `3 d`."""
-    if seconds is None:
-        return "–"
-    if math.isinf(seconds):
-        return "grows"
-    seconds = max(0.0, seconds)
-    if seconds < 0.9995:  # noqa: PLR2004 - it would be written 1000 ms
-        return f"{seconds * 1000:.0f} ms" if seconds >= 0.0005 else "<1 ms" if seconds else "0 s"  # noqa: PLR2004
-    if seconds < 9.95:  # noqa: PLR2004 - below ten a tenth matters
-        return f"{seconds:.1f} s"
-    if seconds < 2 * _MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < 2 * _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    if seconds < 2 * _DAY:
-        return f"{seconds / _HOUR:.0f} h"
-    return f"{seconds / _DAY:.0f} d" if seconds < 9_999 * _DAY else ">27 y"
+    if seconds is None or math.isinf(seconds) or seconds >= 0.9995:  # noqa: PLR2004 - it would be written 1000 ms
+        is_small = seconds is not None and seconds < 9.95  # noqa: PLR2004 - below ten a tenth matters
+        return f"{seconds:.1f} s" if is_small else age(seconds)
+    if seconds <= 0:
+        return "0 s"
+    return f"{seconds * 1000:.0f} ms" if seconds >= 0.0005 else "<1 ms"  # noqa: PLR2004 - it would be written 0 ms
 
 
 def age(seconds: float | None) -> str:
     """How long something waits or runs: as `span`, but in whole seconds."""
-    return span(seconds if seconds is None or math.isinf(seconds) else float(max(0, int(seconds))))
+    if seconds is None:
+        return "–"
+    if math.isinf(seconds):
+        return "grows"
+    for unit, name, until in _UNITS:
+        if seconds < until:
+            return f"{max(0, int(seconds)) if unit == 1 else round(seconds / unit)} {name}"
+    return ">27 y"
 
 
 def left(seconds: float | None) -> str:

@@ -1,7 +1,7 @@
 """The headline: one sentence that answers "is work flowing, what is stuck, since when". Pure.
 
 What is wrong comes before what is well, the worst first; of several things the first is told, and how many more there
-are. The same sentence is in the snapshot for programs.
+are, as in (+2). The same sentence is in the snapshot for programs.
 """
 
 import math
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from tenure.cli.top.format import age, rate, share, span, whole
+from tenure.cli.top.format import age, rate, share, whole
 from tenure.cli.top.picture import Picture, QueueRow
 from tenure.plural import plural
 
@@ -44,7 +44,7 @@ def headline(picture: Picture) -> Headline:
     found = sorted(_troubles(picture), key=lambda one: one.mood is not Mood.BAD)
     if not found:
         return Headline(Mood.WELL, _well(picture))
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    more = f" (+{len(found) - 1})" if len(found) > 1 else ""
     return Headline(found[0].mood, f"{found[0].text}{more}")
 
 
@@ -70,7 +70,9 @@ def _overdue(picture: Picture) -> Iterator[Headline]:
 
 
 def _unserved(picture: Picture) -> Iterator[Headline]:
-    stuck = [one for one in picture.queues if one.waiting and not one.workers and one.paused is None and not one.running]
+    stuck = [
+        one for one in picture.queues if one.waiting and not one.workers and one.paused is None and not one.running
+    ]
     if not stuck:
         return
     number = whole(sum(one.waiting or 0 for one in stuck), estimated=any(one.estimated for one in stuck))
@@ -82,7 +84,9 @@ def _unserved(picture: Picture) -> Iterator[Headline]:
         text = f"No worker serves {stuck[0].queue}: {_messages(number)} wait{_s(number)} there{since}"
         yield Headline(Mood.BAD, text)
     else:
-        text = f"No worker serves {len(stuck)} queues ({stuck[0].queue}, …): {_messages(number)} wait{_s(number)}{since}"
+        text = (
+            f"No worker serves {len(stuck)} queues ({stuck[0].queue}, …): {_messages(number)} wait{_s(number)}{since}"
+        )
         yield Headline(Mood.BAD, text)
 
 
@@ -128,8 +132,9 @@ def _paused(picture: Picture) -> Iterator[Headline]:
 
 
 def _unswept(picture: Picture) -> Iterator[Headline]:
-    if picture.next_sweep_at is not None and picture.now - picture.next_sweep_at > _LATE_SWEEP_SECONDS and picture.alive:
-        since = age(picture.now - (picture.last_sweep_at or picture.next_sweep_at))
+    due = picture.next_sweep_at
+    if due is not None and picture.now - due > _LATE_SWEEP_SECONDS and picture.alive:
+        since = age(picture.now - (picture.last_sweep_at or due))
         yield Headline(Mood.SOON, f"The last sweep was {since} ago: overdue leases are not returned")
 
 
@@ -139,8 +144,8 @@ def _well(picture: Picture) -> str:
     if not picture.waiting and not picture.running and not picture.total.out_per_second:
         nothing = "nothing waits, nothing runs" if picture.waiting == 0 and picture.running == 0 else "nothing to see"
         return f"{'All well' if picture.alive else 'Idle'}: {nothing}, {workers}{swept}"
-    flow = [f"{rate(number)}/s {word}" for number, word in
-            ((picture.total.in_per_second, "in"), (picture.total.out_per_second, "out")) if number is not None]  # fmt: skip
+    rates = {"in": picture.total.in_per_second, "out": picture.total.out_per_second}
+    flow = [f"{rate(number)}/s {word}" for word, number in rates.items() if number is not None]
     oldest = picture.oldest_seconds
     waits = "nothing waits" if picture.waiting == 0 else None if oldest is None else f"oldest {age(oldest)}"
     return f"All well: {', '.join([*flow, *([waits] if waits else []), workers])}{swept}"
@@ -150,7 +155,7 @@ def _next_sweep(picture: Picture) -> str:
     if picture.next_sweep_at is None:
         return "nobody sweeps here"
     seconds = picture.next_sweep_at - picture.now
-    return f"next sweep in {span(float(round(seconds)))}" if seconds > 0 else "the sweep is due now"
+    return f"next sweep in {age(seconds + 0.5)}" if seconds > 0 else "the sweep is due now"
 
 
 def _messages(number: str) -> str:

@@ -18,4 +18,4 @@ _KEY = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO.|\x1b|.", re.DOTALL)
 def keys_in(sent: bytes) -> list[str]:
     """The names of the keys, in order; a letter is its own name."""
     found = (_NAMED.get(one, one) for one in _KEY.findall(sent.decode(errors="ignore")))
-    return [one for one in found if len(one) > 1 and not one.startswith("\x1b") or one.isprintable()]
+    return [one for one in found if (len(one) > 1 and not one.startswith("\x1b")) or one.isprintable()]

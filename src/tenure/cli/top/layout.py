@@ -1,4 +1,4 @@
-"""Which columns fit into a line, and how wide each is. Figures keep their width; names give way; nothing wraps. Pure."""
+"""Which columns fit into a line, and how wide each is. Figures keep their width, names give way. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -36,6 +36,8 @@ class Column(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     key: Callable[[R], Any] | None = None
     #: The end of a text that is too long is kept, not its beginning: ids begin with the time.
     keeps_end: bool = False
+    #: A text of which some may be missing without a mark: a course of figures.
+    is_course: bool = False
 
 
 def fit(columns: Sequence[Column[R]], rows: Sequence[R], width: int, heading: str = "") -> list[tuple[Column[R], int]]:
@@ -63,29 +65,31 @@ def _least(columns: Sequence[Column[R]]) -> int:
     return sum(column.least for column in columns) + GAP * (len(columns) - 1)
 
 
-def line(fitted: Sequence[tuple[Column[R], int]], row: R, *, style: str = "") -> Text:
+def line(fitted: Sequence[tuple[Column[R], int]], row: R) -> Text:
     """One row."""
-    return joined([(column.cell(row), column, width) for column, width in fitted], style)
+    text = Text(no_wrap=True, overflow="crop")
+    for at, (column, width) in enumerate(fitted):
+        cell = column.cell(row)
+        text.append(" " * GAP if at else "")
+        shown = cell.text[-width:] if column.is_course else cell.text
+        text.append(sized(shown, width, right=column.right, keeps_end=column.keeps_end), style=cell.style)
+    return text
 
 
 def header(fitted: Sequence[tuple[Column[R], int]], heading: str, sorted_by: str, *, ascending: bool) -> Text:
     """The names of the columns, the one by which rows are ordered marked."""
-    cells = []
+    text = Text(no_wrap=True, overflow="crop")
     for at, (column, width) in enumerate(fitted):
         name = heading if at == 0 else column.name
-        if column.name == sorted_by:
-            cells.append((Cell(f"{name}{'▴' if ascending else '▾'}", "bold"), column, width))
-        else:
-            cells.append((Cell(name, "bold dim"), column, width))
-    return joined(cells, "")
-
-
-def joined(cells: Sequence[tuple[Cell, Column[Any], int]], style: str) -> Text:
-    """Cells side by side, each cut or padded to its width."""
-    text = Text(style=style, no_wrap=True, overflow="crop")
-    for at, (cell, column, width) in enumerate(cells):
         text.append(" " * GAP if at else "")
-        text.append(sized(cell.text, width, right=column.right, keeps_end=column.keeps_end), style=cell.style)
+        if column.name != sorted_by:
+            text.append(sized(name, width, right=column.right), style="bold dim")
+            continue
+        mark = "▴" if ascending else "▾"
+        over = 1 if column.right and at and cell_len(name) >= width else 0  # then the mark stands in the gap
+        text.right_crop(over)
+        shown = f"{mark}{name}" if column.right else f"{name}{mark}"
+        text.append(sized(shown, width + over, right=column.right), style="bold")
     return text
 
 

@@ -10,7 +10,7 @@ from tenure.query import HeldLease
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """What went through a queue, or a task of it, in the last minute."""
+    """What went through a queue, or a task of it, in the last minute or so (`Picture.window_seconds`)."""
 
     #: Messages a second that were sent.
     in_per_second: float | None = None
@@ -21,6 +21,8 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     p95_seconds: float | None = None
     #: Of the runs that ended, the part that failed.
     error_share: float | None = None
+    #: p95 of the runs over the lease that they had. Over 1: they live by their heartbeats.
+    lease_use: float | None = None
     #: Messages a second that ended, in steps of ten seconds, oldest first.
     history: tuple[float, ...] = ()
 
@@ -40,8 +42,6 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
     oldest_seconds: float | None = None
     #: How long until nothing waits, if work goes on as in the last minute. `inf`: it grows.
     drains_in_seconds: float | None = None
-    #: The largest part of its lease that a message which runs now has used.
-    lease_use: float | None = None
     #: Workers that serve it.
     workers: int = 0
     paused: Pause | None = None
@@ -57,7 +57,6 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int | None = None
     oldest_seconds: float | None = None
     drains_in_seconds: float | None = None
-    lease_use: float | None = None
     flow: Flow = Flow()
 
 
@@ -98,6 +97,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     next_sweep_at: float | None = None
     #: Of all queues together.
     total: Flow = Flow()
+    #: Rates and shares are of so many seconds.
+    window_seconds: float = 60.0
 
     @property
     def waiting(self) -> int | None:

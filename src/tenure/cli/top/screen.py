@@ -1,11 +1,11 @@
 """The screen of `tenure top`: picture and view → exactly as many lines as the terminal has. Pure.
 
-    title                                              how often · time
-    the headline: is work flowing, what is stuck, since when
-    figures of all queues
-    tabs, filter, order
-    tables
-    keys
+title                                              how often · time
+the headline: is work flowing, what is stuck, since when
+figures of all queues
+tabs, filter, order
+tables
+keys
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,14 @@ from tenure.cli.top.headline import Headline, Mood
 from tenure.cli.top.layout import fit, header, line, sized
 from tenure.cli.top.picture import Picture
 from tenure.cli.top.tables import BAD, FAINT, SOON, Table, tables
-from tenure.cli.top.view import SECTIONS, TABS, View, shares, shown_rows
+from tenure.cli.top.view import TABS, View, shares, shown_rows
 
 #: Lines around the tables: title, headline, figures, tabs; keys.
 _ABOVE, _BELOW = 4, 1
 #: Terminals that are lower show no blank line between tables, and no workers on the first tab.
 _HIGH = 30
-_WIDE = 100
+#: Steps of ten seconds that are shown of the course of all queues, and the fewest that are worth it.
+_COURSE, _LEAST_COURSE = 30, 6
 _MOODS = {Mood.WELL: "", Mood.SOON: SOON, Mood.BAD: f"bold {BAD}"}
 _KEYS = (("tab", "view"), ("↑↓", "choose"), ("enter", "open"), ("←→", "order"), ("/", "filter"), ("p", "pause"),
          ("?", "help"), ("q", "quit"))  # fmt: skip
@@ -35,20 +36,20 @@ _MESSAGE_KEYS = (("↑↓", "scroll"), ("esc", "back"))
 _HELP = (
     ("tab, shift-tab, 1–5", "next view, the one before, or this one"),
     ("↑ ↓ PgUp PgDn Home End", "choose a row (j and k too)"),
-    ("enter", "open the message of a lease; else show the leases of the row"),
+    ("enter", "open the message of a lease, or the row's leases"),
     ("← →", "order by the column beside (< and > too)"),
     ("r", "reverse the order"),
     ("/", "filter by a text; enter keeps it, esc drops it"),
     ("p", "pause the display, and go on"),
     ("q, Ctrl-C", "quit"),
     ("", ""),
-    ("in/s, out/s", "messages a second that were sent, that ended; of the last minute"),
-    ("oldest", "how long the first of those that wait has been ready"),
+    ("in/s, out/s", "messages a second, sent and ended, last minute"),
+    ("oldest", "how long the first that waits has been ready"),
     ("drains", "until nothing waits, at this pace"),
     ("p50, p95", "half of the runs, 95 of 100, took no longer"),
     ("errors", "the part of the runs that failed"),
-    ("lease", "the largest part of its lease that a running message has used"),
-    ("left", "until the lease ends, by the store's clock; negative: overdue"),
+    ("lease", "p95 of the runs against the lease; > 100 %: renewed"),
+    ("left", "until the lease ends; negative: overdue"),
     ("–", "cannot be known"),
 )
 
@@ -75,7 +76,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 def draw(frame: Frame, width: int, height: int) -> list[Text]:
     """The whole screen: exactly `height` lines of at most `width` columns."""
     if frame.view.is_help:
-        body = _help(width)
+        body = _help()
     elif frame.view.opened:
         body = _message(frame, height - 3)
         return _whole([_title(frame, width), _headline(frame), *body], _keys(_MESSAGE_KEYS), width, height)
@@ -83,6 +84,15 @@ def draw(frame: Frame, width: int, height: int) -> list[Text]:
         body = _tables(frame, width - 1, height - _ABOVE - _BELOW)
     lines = [_title(frame, width), _headline(frame), _figures(frame, width), _tabs(frame, width), *body]
     return _whole(lines, _filter_line(frame) if frame.view.is_typing else _keys(_KEYS), width, height)
+
+
+def snapshot(frame: Frame, width: int, height: int) -> list[Text]:
+    """The same without keys and tabs, and no longer than it needs to be."""
+    lines = [_title(frame, width), _headline(frame), _figures(frame, width), *_tables(frame, width - 1, height)]
+    for one in lines:
+        one.truncate(width, overflow="ellipsis")
+        one.rstrip()
+    return lines
 
 
 def _whole(lines: Sequence[Text], last: Text, width: int, height: int) -> list[Text]:
@@ -100,15 +110,24 @@ def _whole(lines: Sequence[Text], last: Text, width: int, height: int) -> list[T
 
 def _title(frame: Frame, width: int) -> Text:
     moment = local(frame.picture.now)[11:19]
+    sweep = f"next sweep {_sweep(frame)} · "
     if frame.view.is_paused:
         right = Text.assemble(("paused", SOON), f" at {moment} ")
     elif frame.every_seconds > 1:
-        right = Text(f"asks every {span(frame.every_seconds)}, to save requests · {moment} ", style=FAINT)
+        right = Text(f"{sweep}asks every {span(frame.every_seconds)} · {moment} ", style=FAINT)
     else:
-        right = Text(f"{moment} ", style=FAINT)
+        right = Text(f"{sweep}{moment} ", style=FAINT)
     name = Text.assemble(" ", ("tenure top", "bold"), "  ")
     name.append(sized(frame.target, max(4, width - len(name) - len(right) - 1)).rstrip(), style=FAINT)
     return Text.assemble(name, " " * max(1, width - name.cell_len - right.cell_len), right)
+
+
+def _sweep(frame: Frame) -> str:
+    """By the store's clock; where nobody has swept, nobody knows."""
+    at = frame.picture.next_sweep_at
+    if at is None:
+        return "–"
+    return f"in {age(at - frame.now + 0.5)}" if at > frame.now else "now"
 
 
 def _headline(frame: Frame) -> Text:
@@ -120,31 +139,22 @@ def _headline(frame: Frame) -> Text:
 
 
 def _figures(frame: Frame, width: int) -> Text:
+    """Of all queues; what does not fit is left out, and the course of the last minutes takes the rest of the line."""
     picture, flow = frame.picture, frame.picture.total
-    trend = sparkline(flow.history, 30 if width >= _WIDE else 12).lstrip()
-    pairs: list[tuple[str, str, str]] = [
+    text = Text(" ")
+    for name, figure, style in (
         ("in", f"{rate(flow.in_per_second)}/s", ""),
-        ("out", f"{rate(flow.out_per_second)}/s{f' {trend}' if trend else ''}", ""),
+        ("out", f"{rate(flow.out_per_second)}/s", ""),
         ("waiting", whole(picture.waiting), ""),
         ("running", whole(picture.running), ""),
         ("errors", share(flow.error_share), ""),
         ("dead", whole(picture.dead), BAD if picture.dead else ""),
-        (*_sweep(frame), ""),
-    ]
-    text = Text(" ")
-    for name, figure, style in pairs:
+    ):
         more = Text.assemble("  " if len(text) > 1 else "", (f"{name} ", FAINT), (figure, style))
         if text.cell_len + more.cell_len <= width:
             text.append_text(more)
-    return text
-
-
-def _sweep(frame: Frame) -> tuple[str, str]:
-    at = frame.picture.next_sweep_at
-    if at is None:
-        return "next sweep", "–"
-    seconds = at - frame.now
-    return "next sweep", f"in {max(0, round(seconds))} s" if seconds < 120 else span(seconds)  # noqa: PLR2004 - 2 min
+    free = min(_COURSE, width - text.cell_len - 3)
+    return Text.assemble(text, "  ", (sparkline(flow.history, free).lstrip(), FAINT)) if free >= _LEAST_COURSE else text
 
 
 def _tabs(frame: Frame, width: int) -> Text:
@@ -196,7 +206,11 @@ def _table(frame: Frame, table: Table[Any], rows: Sequence[Any], number: int, wi
     at = next((at for at, row in enumerate(rows) if view.section == table.name and table.identity(row) == view.row), -1)
     first = max(0, at - number + 1)
     shown = rows[first : first + number]
-    heading = table.noun if len(shown) == len(rows) else f"{table.noun} {first + 1}–{first + len(shown)} of {_many(frame, table, rows)}"
+    heading = (
+        table.noun
+        if len(shown) == len(rows)
+        else f"{table.noun} {first + 1}–{first + len(shown)} of {_many(frame, table, rows)}"
+    )
     fitted = fit(table.columns, shown, width, heading)
     order = view.order_of(table.name, table.order)
     lines = [_indented(header(fitted, heading, order.by, ascending=order.ascending))]
@@ -230,13 +244,9 @@ def _message(frame: Frame, height: int) -> list[Text]:
     return [Text(), *(_indented(one) for one in frame.message[first : first + height])]
 
 
-def _help(width: int) -> list[Text]:
+def _help() -> list[Text]:
     wide = max(len(key) for key, _ in _HELP)
     lines = [Text()]
     for key, does in _HELP:
         lines.append(Text.assemble("  ", (sized(key, wide), "bold"), "  ", does))
-    del width
     return lines
-
-
-__all__ = ["SECTIONS", "Frame", "draw"]

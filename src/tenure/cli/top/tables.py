@@ -17,8 +17,8 @@ from tenure.query import HeldLease
 R = TypeVar("R")
 
 SOON, BAD, FAINT = "yellow", "red", "dim"
-#: From this part of the lease on a beat is late, and from this part on it is nearly over.
-_LATE_USE, _NEARLY_OVER = 0.75, 0.9
+#: From this part of the lease on it is nearly over.
+_NEARLY_OVER = 0.9
 _MANY_ERRORS = 0.1
 _SILENT_SECONDS = 10.0
 #: Cells of the bar of a lease, and of a sparkline: five minutes in steps of ten seconds.
@@ -73,8 +73,8 @@ def queue_table() -> Table[QueueRow]:
         columns=(
             Column(name="queue", least=14, most=40, right=False, cell=_queue, key=lambda row: row.queue),
             *_flow_columns(),
-            Column(name="dead", least=5, rank=5, cell=lambda row: _dead(row), key=lambda row: row.dead),
-            Column(name="delayed", least=7, rank=8, key=lambda row: row.delayed,
+            Column(name="dead", least=5, rank=5, cell=_dead, key=lambda row: row.dead),
+            Column(name="delayed", least=7, rank=9, key=lambda row: row.delayed,
                    cell=lambda row: _count(row.delayed, estimated=row.estimated)),
             _trend(),
         ),
@@ -113,7 +113,8 @@ def lease_table(now: float) -> Table[HeldLease]:
         columns=(
             Column(name="task", least=12, most=28, right=False, key=lambda row: row.task,
                    cell=lambda row: Cell(row.task or "–")),
-            Column(name="id", least=8, most=32, rank=3, right=False, keeps_end=True, cell=lambda row: Cell(row.id, FAINT)),
+            Column(name="id", least=8, most=32, rank=3, right=False, keeps_end=True,
+                   cell=lambda row: Cell(row.id, FAINT)),
             Column(name="worker", least=12, most=24, rank=1, right=False, key=lambda row: row.owner,
                    cell=lambda row: Cell(holder(row.owner))),
             Column(name="left", least=6, key=rest, cell=lambda row: Cell(left(rest(row)), _rest_style(row, rest(row)))),
@@ -193,13 +194,13 @@ def _flow_columns() -> tuple[Column[Any], ...]:
         Column(name="p95", least=6, rank=3, key=lambda row: row.flow.p95_seconds,
                cell=lambda row: _faint(span(row.flow.p95_seconds))),
         Column(name="errors", least=6, rank=1, key=lambda row: row.flow.error_share, cell=_errors),
-        Column(name="lease", least=5, rank=6, key=lambda row: row.lease_use, cell=_lease_use),
+        Column(name="lease", least=5, rank=6, key=lambda row: row.flow.lease_use, cell=_lease_use),
     )  # fmt: skip
 
 
 def _trend() -> Column[Any]:
     return Column(
-        name="out, 5 min", least=10, most=_TREND, rank=9, right=False,
+        name="out, 5 min", least=10, most=_TREND, rank=8, right=False, is_course=True,
         cell=lambda row: Cell(sparkline(row.flow.history, _TREND).lstrip(), FAINT),
     )  # fmt: skip
 
@@ -232,10 +233,8 @@ def _errors(row: QueueRow | TaskRow) -> Cell:
 
 
 def _lease_use(row: QueueRow | TaskRow) -> Cell:
-    use = row.lease_use
-    if use is None:
-        return Cell("–", FAINT)
-    return Cell(f"{min(use, 9.99):.0%}", BAD if use > 1 else SOON if use >= _LATE_USE else "")
+    use = row.flow.lease_use
+    return Cell("–", FAINT) if use is None else Cell(f"{use:.0%}" if use < 9.995 else ">999%")  # noqa: PLR2004 - width
 
 
 def _rest_style(row: HeldLease, rest: float) -> str:

@@ -15,6 +15,9 @@ from tenure.cli.top.tables import begins_ascending, holder, tables
 TABS = ("all", "queues", "tasks", "leases", "workers")
 SECTIONS = TABS[1:]
 _PAGE = 10
+_TURNS = ("tab", "back-tab", *(str(number) for number in range(1, len(TABS) + 1)))
+_ORDERS = ("left", "right", "<", ">", "r")
+_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -_PAGE, "page-down": _PAGE, "home": 0, "end": 0}
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -62,12 +65,27 @@ def shown_rows(view: View, picture: Picture, now: float) -> list[tuple[str, list
 
 def press(view: View, key: str, picture: Picture, now: float) -> View:
     """The view after a key."""
+    if view.is_typing or view.is_help or view.opened:
+        return _aside(view, key)
+    if key in _TURNS:
+        return _turned(view, key)
+    if key in _STEPS:
+        return _moved(view, key, picture, now)
+    if key in _ORDERS:
+        return _ordered(view, key, picture, now)
+    return _entered(view, picture) if key == "enter" else _switched(view, key)
+
+
+def _aside(view: View, key: str) -> View:
+    """While something else than tables has the keys."""
     if view.is_typing:
         return _typed(view, key)
     if view.is_help:
         return msgspec.structs.replace(view, is_help=False, is_over=key == "q")
-    if view.opened:
-        return _in_message(view, key)
+    return _in_message(view, key)
+
+
+def _switched(view: View, key: str) -> View:
     match key:
         case "q":
             return msgspec.structs.replace(view, is_over=True)
@@ -79,14 +97,6 @@ def press(view: View, key: str, picture: Picture, now: float) -> View:
             return msgspec.structs.replace(view, is_typing=True)
         case "escape":
             return msgspec.structs.replace(view, filter="", row="")
-        case "tab" | "back-tab" | "1" | "2" | "3" | "4" | "5":
-            return _turned(view, key)
-        case "left" | "right" | "<" | ">" | "r":
-            return _ordered(view, key, picture, now)
-        case "up" | "down" | "k" | "j" | "page-up" | "page-down" | "home" | "end":
-            return _moved(view, key, picture, now)
-        case "enter":
-            return _entered(view, picture)
     return view
 
 
@@ -102,20 +112,12 @@ def _typed(view: View, key: str) -> View:
 
 
 def _in_message(view: View, key: str) -> View:
-    match key:
-        case "q" | "escape" | "enter" | "left" | "backspace":
-            return msgspec.structs.replace(view, opened="", scroll=0)
-        case "up" | "k":
-            return msgspec.structs.replace(view, scroll=max(0, view.scroll - 1))
-        case "down" | "j":
-            return msgspec.structs.replace(view, scroll=view.scroll + 1)
-        case "page-up":
-            return msgspec.structs.replace(view, scroll=max(0, view.scroll - _PAGE))
-        case "page-down" | " ":
-            return msgspec.structs.replace(view, scroll=view.scroll + _PAGE)
-        case "home":
-            return msgspec.structs.replace(view, scroll=0)
-    return view
+    if key in ("q", "escape", "enter", "left", "backspace"):
+        return msgspec.structs.replace(view, opened="", scroll=0)
+    if key == "home":
+        return msgspec.structs.replace(view, scroll=0)
+    step = _PAGE if key == " " else _STEPS.get(key, 0)
+    return msgspec.structs.replace(view, scroll=max(0, view.scroll + step)) if key != "end" else view
 
 
 def _turned(view: View, key: str) -> View:
@@ -154,8 +156,7 @@ def _moved(view: View, key: str, picture: Picture, now: float) -> View:
 def _step(key: str, at: int | None, number: int) -> int:
     if key == "home" or at is None:
         return number - 1 if key == "end" else 0
-    moves = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -_PAGE, "page-down": _PAGE, "end": number}
-    return max(0, min(number - 1, at + moves[key]))
+    return number - 1 if key == "end" else max(0, min(number - 1, at + _STEPS[key]))
 
 
 def _entered(view: View, picture: Picture) -> View:

@@ -273,7 +273,7 @@ class BrokerMachine(RuleBasedStateMachine):
     async def _compare_browsing(self) -> None:
         found: dict[str, MessageState] = {}
         for state in (READY, DELAYED, LEASED, DEAD):
-            browsed = await self.harness.broker.browse(QUEUE, state, limit=1000)
+            browsed = await self.harness.browse(QUEUE, state, limit=1000)
             assert not found.keys() & {one.id for one in browsed}, "a message is in two states"
             found |= {one.id: state for one in browsed}
         there = {id for id, one in self.model.entries.items() if one.state not in {COMPLETED, CANCELLED}}

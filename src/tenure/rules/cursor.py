@@ -24,5 +24,10 @@ def read(cursor: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=kind)
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
-        msg = f"cursor {cursor[:40]!r} was not made by this store; nothing was read. Start again without a cursor"
-        raise BadArgument(msg) from error
+        raise refused(cursor) from error
+
+
+def refused(cursor: str) -> BadArgument:
+    """The error for a cursor, or a mark within one, that this store cannot have made."""
+    msg = f"cursor {cursor[:40]!r} was not made by this store; nothing was read. Start again without a cursor"
+    return BadArgument(msg)

@@ -91,11 +91,11 @@ class MeteredBroker(HonestBroker):
             self.lent[lease.owner, lease.id] = lease
         return msgspec.structs.replace(lease, deadline=math.inf)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Count polls that found nothing: one for every `seconds`, however long nobody has to be told of them."""
         began = self.clock.now
         try:
-            await self.inner.wait(queues, _LONGEST_WAIT)
+            await self.inner.wait(queues, _LONGEST_WAIT, excluded)
         finally:
             self.counts[POLL] += int((self.clock.now - began) / seconds)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from tenure.broker import Broker, BrokerTraits, Depth, Sent, SweepRequest, Swept
+from tenure.broker import Broker, BrokerTraits, Browsed, Depth, Page, Query, Sent, SweepRequest, Swept
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
+from tenure.client.browse_all import browse_all, pages
 from tenure.envelope import decode
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState, Outgoing
@@ -170,6 +171,7 @@ class Steps:
         seconds_by_task: dict[str, float] | None = None,
         request_id: str | None = None,
         has_presence: bool | None = None,
+        excluded: tuple[str, ...] = (),
     ) -> LeaseRequest:
         """A lease request with a new request id. An `Owner` has presence, a mere name has none, unless it is said."""
         return LeaseRequest(
@@ -180,6 +182,7 @@ class Steps:
             seconds=self.lease_seconds if seconds is None else seconds,
             seconds_by_task=seconds_by_task or {},
             has_presence=isinstance(owner, Owner) if has_presence is None else has_presence,
+            excluded=excluded,
         )
 
     async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:
@@ -242,6 +245,16 @@ class Steps:
             return not self.traits.settles_exactly_once
         return record.state == MessageState.COMPLETED
 
+    async def browse(self, queue: str = QUEUE, state: MessageState = MessageState.READY, **more: Any) -> list[Browsed]:
+        """Everything in one queue and state, over all pages; `more` as in `Query`."""
+        query = Query(states=(state,), queues=(queue,), **more)
+        return [one async for one in browse_all(self.broker, query)]
+
+    async def pages(self, queue: str = QUEUE, state: MessageState = MessageState.READY, **more: Any) -> list[Page]:
+        """Every page of one queue and state, two messages each unless `more` says otherwise."""
+        query = Query(states=(state,), queues=(queue,), **({"limit": 2} | more))
+        return [page async for page in pages(self.broker, query)]
+
     async def depth(self, queue: str = QUEUE) -> Depth:
         """How much lies in one queue."""
         (depth,) = await self.broker.depth([queue])
@@ -259,4 +272,5 @@ def _together(swept: list[Swept]) -> Swept:
         dead=tuple(id for one in swept for id in one.dead),
         adopted=tuple(id for one in swept for id in one.adopted),
         grace=any(one.grace for one in swept),
+        queues={id: queue for one in swept for id, queue in one.queues.items()},
     )

@@ -15,7 +15,8 @@ import msgspec
 
 from tenure import envelope
 from tenure.app import Tenure
-from tenure.broker import Broker, Browsed
+from tenure.broker import Broker, Browsed, Query
+from tenure.client.browse_all import browse_all
 from tenure.errors import BodyUndecodable
 from tenure.event import Event
 from tenure.message import Message, MessageState
@@ -152,7 +153,7 @@ class View:
     def _browse(self, *states: MessageState) -> Iterator[Browsed]:
         for depth in at_once(self._broker.depth()):
             for state in states if self._app.sees(depth.queue) else ():
-                yield from at_once(self._broker.browse(depth.queue, state, limit=_ALL))
+                yield from at_once(_all_of(self._broker, Query(states=(state,), queues=(depth.queue,), limit=_ALL)))
 
     def _browsed(self, one: Browsed) -> Seen:
         try:
@@ -171,6 +172,10 @@ class View:
             id=message.id, task=message.task, arguments=arguments, message=message,
             runs=self._runs.get(message.id, 0), **more,
         )  # fmt: skip
+
+
+async def _all_of(broker: Broker, query: Query) -> list[Browsed]:
+    return [one async for one in browse_all(broker, query)]
 
 
 _MOVING = (MessageState.READY, MessageState.LEASED, MessageState.DELAYED)

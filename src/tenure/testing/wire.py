@@ -27,7 +27,9 @@ from tenure.verdict import Reason
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 
 #: What a worker says by the clock, whatever it runs; no crash points are counted there.
-_NOT_COUNTED = ("broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "cloakroom.browse")
+_NOT_COUNTED = (
+    "broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "acts.*", "cloakroom.browse",
+)  # fmt: skip
 
 
 class Wire:
@@ -188,6 +190,7 @@ class _StateEnd:
         self.roster = _End(wire, "roster", inner.roster)
         self.journal = _End(wire, "journal", inner.journal)
         self.board = _End(wire, "board", inner.board)
+        self.acts = _End(wire, "acts", inner.acts)
 
     def wall(self) -> float:
         return self._inner.wall()

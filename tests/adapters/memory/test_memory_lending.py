@@ -149,7 +149,7 @@ async def test_a_holder_without_presence_uses_its_attempts_up(virtual_clock: Vir
         await take(broker, seconds=1.0)
         await asyncio.sleep(2.0)
         swept.append(await broker.sweep(SweepRequest()))
-    assert swept == [Swept(returned=("a",)), Swept(dead=("a",))]
+    assert swept == [Swept(returned=("a",), queues={"a": "q"}), Swept(dead=("a",), queues={"a": "q"})]
     record = await state.records.get("a")
     assert record is not None
     assert record.reason is not None

@@ -7,7 +7,9 @@ import pytest
 from tests.adapters.memory.asking import BOOM, asking, claiming, message, put, take
 
 from tenure.adapters.memory import connect
+from tenure.broker import Query
 from tenure.claim import Conflict, Done, Fresh, Running, Seal
+from tenure.client.browse_all import pages
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
 from tenure.testing.virtual import VirtualClock
@@ -196,9 +198,10 @@ async def test_browse_pages_in_order_of_arrival_and_depth_counts(virtual_clock: 
     lease = await take(broker)
     await asyncio.sleep(5.0)
     await broker.nack([Nack(lease, 0.0, BOOM)])
-    page = await broker.browse("q", MessageState.READY, limit=2)
-    rest = await broker.browse("q", MessageState.READY, after=page[-1].cursor)
-    assert [seen.id for seen in page + rest] == list("abcde")
+    query = Query(states=(MessageState.READY,), queues=("q",), limit=2)
+    found = [page.messages async for page in pages(broker, query)]
+    assert [seen.id for page in found for seen in page] == list("abcde")
+    assert [len(page) for page in found] == [2, 2, 1]
     [depth] = await broker.depth()
     assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (5, 0, 0, 0)
     assert depth.oldest_age_seconds == pytest.approx(5.0)

@@ -1,14 +1,37 @@
 """The broker port on the store: each verb is one step.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `settling`, `returning`,
-`operating`, `looking`, `waiting`.
+`operating`, `browsing`, `holding`, `looking`, `queues`, `waiting`.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.memory import lending, looking, operating, returning, sending, settling, waiting
+from tenure.adapters.memory import (
+    browsing,
+    holding,
+    lending,
+    looking,
+    operating,
+    queues,
+    returning,
+    sending,
+    settling,
+    waiting,
+)  # fmt: skip
 from tenure.adapters.memory.store import Store
-from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.broker import (
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Leases,
+    Page,
+    Query,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)  # fmt: skip
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -61,9 +84,9 @@ class MemoryBroker:
         async with self._store.step() as now:
             return lending.lease(self._store, request, now)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await waiting.wait(self._store, queues, seconds)
+        await waiting.wait(self._store, queues, seconds, excluded)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Set each deadline to now + `lease.seconds`."""
@@ -90,17 +113,21 @@ class MemoryBroker:
         async with self._store.step() as now:
             return settling.settle(self._store, batch, settling.dead_letter, now)
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - found without a hint
         """Send dead letters back to their queue."""
         async with self._store.step() as now:
             return operating.redrive(self._store, ids, now)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - found without a hint
         """Cancel messages that nobody holds."""
         async with self._store.step() as now:
             return operating.delete(self._store, ids, now)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(
+        self,
+        ids: Sequence[str],
+        queue: str | None = None,  # noqa: ARG002 - found without a hint
+    ) -> list[MessageState | None]:
         """Cancel messages, whoever holds them."""
         async with self._store.step() as now:
             return operating.cancel(self._store, ids, now)
@@ -120,10 +147,30 @@ class MemoryBroker:
         async with self._store.step() as now:
             return returning.retire(self._store, owner, now, limit, crashed=crashed)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        """Look at messages in the order in which they came."""
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:  # noqa: ARG002
+        """The lease that `owner` has on message `id` under `fence`."""
         async with self._store.step() as now:
-            return looking.browse(self._store, (queue, state), limit=limit, after=after, now=now)
+            return holding.find(self._store, id, owner, fence, now)
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """What is held now, soonest deadline first."""
+        async with self._store.step() as now:
+            return holding.leases(self._store, queues, limit, now)
+
+    async def browse(self, query: Query) -> Page:
+        """Look at messages: one page."""
+        async with self._store.step() as now:
+            return browsing.browse(self._store, query, now)
+
+    async def queues(self) -> list[str]:
+        """The names of the queues there are, sorted."""
+        async with self._store.step():
+            return queues.queues(self._store)
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it."""
+        async with self._store.step():
+            return queues.forget(self._store, queue)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue."""

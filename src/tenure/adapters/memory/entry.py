@@ -55,6 +55,14 @@ class Entry:
     has_presence: bool = False
     #: It got a fresh window after an outage, and was not touched since.
     is_graced: bool = False
+    #: Wall time, for those who look.
+    leased_at: float | None = None
+    #: Touches of this lease that took effect, and the wall time of the last one.
+    beats: int = 0
+    last_beat_at: float | None = None
+    #: What the holder said of the work with a touch.
+    size: float | None = None
+    predicted_seconds: float | None = None
 
     deliveries: int = 0
     attempts: int = 0
@@ -84,6 +92,14 @@ class Entry:
         """
         return self.state is MessageState.LEASED and (self.owner, self.fence) == (lease.owner, lease.fence)
 
+    def deadline_in(self, now: float) -> float | None:
+        """Seconds until the lease ends. None: it is not leased, or lent without a deadline."""
+        return None if self.deadline is None else self.deadline - now
+
+    def due_in(self, now: float) -> float | None:
+        """Seconds until it may be leased. None: it is not delayed."""
+        return self.due - now if self.state is MessageState.DELAYED else None
+
     def as_lease(self, now: float) -> Lease:
         """The lease it is held under, as a value. Lent without a deadline: it ends now, so touch it."""
         if self.owner is None or self.fence is None:
@@ -99,4 +115,6 @@ class Entry:
             seconds=self.seconds,
             deadline=now if self.deadline is None else self.deadline,
             counters=self.counters,
+            size=self.size,
+            predicted_seconds=self.predicted_seconds,
         )

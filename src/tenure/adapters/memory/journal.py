@@ -1,4 +1,4 @@
-"""The journal port on the store: events in one order, until they are pruned; and samples of how long runs took."""
+"""The journal port on the store: events in one order, until they are pruned; samples of how long runs took; tallies."""
 
 import math
 from bisect import bisect_right
@@ -8,9 +8,11 @@ from itertools import islice, takewhile
 from operator import attrgetter
 
 from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.waiting import wait_for_event
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
+from tenure.tally import KEPT_SECONDS, Tally
 
 #: In memory the newest so many are enough; twice as many before the old ones go, so that it is seldom done.
 _MOST = 100_000
@@ -32,6 +34,8 @@ class MemoryJournal:
                 self._store.oldest_event = min(self._store.oldest_event, event.at)
             if len(self._store.events) > 2 * _MOST:
                 del self._store.events[:-_MOST]
+            for sleeper in self._store.readers if events else ():
+                sleeper.wake()
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`."""
@@ -54,16 +58,45 @@ class MemoryJournal:
         async with self._store.step():
             return self._store.last_event
 
+    async def first(self) -> int:
+        """The place of the oldest event that is kept."""
+        async with self._store.step():
+            return self._store.events[0].seq if self._store.events else 0
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Return when there is an event behind place `after`, or after `seconds`."""
+        await wait_for_event(self._store, after, seconds)
+
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; how many. Old by what each event says of itself."""
         async with self._store.step():
             store, oldest = self._store, self._store.clock.wall() - older_than_seconds
+            self._prune_tallies(older_than_seconds)
             if store.oldest_event >= oldest:  # every worker asks again and again: mostly nothing is old enough
                 return 0
             before = len(store.events)
             store.events = [stored for stored in store.events if stored.event.at >= oldest]
             store.oldest_event = min((stored.event.at for stored in store.events), default=math.inf)
             return before - len(store.events)
+
+    def _prune_tallies(self, older_than_seconds: float) -> None:
+        wall, tallies = self._store.clock.wall(), self._store.tallies
+        for key in list(tallies):
+            step, bucket = key[:2]
+            if bucket < wall - KEPT_SECONDS.get(step, older_than_seconds):
+                del tallies[key]
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        """Keep rows; one with the same key is replaced."""
+        async with self._store.step():
+            for row in batch:
+                self._store.tallies[row.step, row.bucket, row.nonce, row.number] = row
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        """Rows of one step, in the order of bucket, nonce and number."""
+        async with self._store.step():
+            kept = self._store.tallies
+            return [kept[key] for key in sorted(kept) if key[0] == step and since <= key[1] < until]
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep the newest ones of each queue and task."""

@@ -13,6 +13,7 @@ from tenure.adapters.memory.traits import clamped_lease
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MessageState
 from tenure.owner import retired
+from tenure.rules.queue_pattern import has_pattern, served_of
 
 
 def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
@@ -23,9 +24,10 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
     fence = store.next_fence()
     lent: list[Lease] = []
     room = store.traits.lease_byte_limit
-    for queue in _rotated(request.queues, store.next_rotation()):
+    for queue in _served(store, request):
         store.promote(queue, now)
-        line = store.line(queue)
+        line = store.lines[queue]
+        line.turn = store.next_turn()
         while len(lent) < want and (entry := _next(store, line)) is not None:
             room -= len(entry.envelope)
             if lent and room < 0:
@@ -33,13 +35,18 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
             _lend(store, entry, request, fence, now)
             line.lent += 1
             lent.append(entry.as_lease(now))
+        if len(lent) >= want:
+            break
     return lent
 
 
-def _rotated(queues: tuple[str, ...], turn: int) -> tuple[str, ...]:
-    """Begin at another queue in each call, so that a full one does not hide the rest."""
-    start = turn % len(queues) if queues else 0
-    return queues[start:] + queues[:start]
+def _served(store: Store, request: LeaseRequest) -> list[str]:
+    """The queues to ask: those that have something. The one comes first that was not served for the longest time."""
+    if has_pattern(request.queues):
+        queues = served_of(store.busy, request.queues, request.excluded)
+    else:
+        queues = [one for one in request.queues if one in store.busy and one not in request.excluded]
+    return sorted(queues, key=lambda queue: store.busy[queue].turn)
 
 
 def _next(store: Store, line: Line) -> Entry | None:
@@ -66,6 +73,8 @@ def _lend(store: Store, entry: Entry, request: LeaseRequest, fence: int, now: fl
     hold = store.traits.max_hold_seconds
     entry.hold_until = None if hold is None else now + hold
     entry.has_presence, entry.is_graced = request.has_presence, False
+    entry.leased_at, entry.beats, entry.last_beat_at = store.clock.wall(), 0, None
+    entry.size = entry.predicted_seconds = None
     entry.deliveries += 1
     store.place(entry, MessageState.LEASED, now)
 
@@ -93,6 +102,10 @@ def _touch(store: Store, lease: Lease, now: float) -> Lease:
         until = min(until, entry.hold_until)
     store.date(entry, until if entry.deadline is None else max(entry.deadline, until))
     entry.is_graced = False
+    entry.beats, entry.last_beat_at = entry.beats + 1, store.clock.wall()
+    entry.size = entry.size if lease.size is None else lease.size
+    told = lease.predicted_seconds
+    entry.predicted_seconds = entry.predicted_seconds if told is None else told
     return msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, until))
 
 

@@ -1,52 +1,23 @@
-"""Looking: browse, depth and status.
+"""Looking: depth and status. Messages are listed by `browsing.py`, leases by `holding.py`.
 
 Nothing here changes anything: a delayed message that is due stays delayed until somebody wants to lease.
 """
 
-import heapq
 from collections.abc import Sequence
-from operator import attrgetter
 
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.store import Line, Store
-from tenure.broker import Browsed, Depth
+from tenure.broker import Depth
 from tenure.message import NO_COUNTERS, MessageState
 from tenure.record import Record
 
-_COUNTED = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
 ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
-
-
-def browse(store: Store, where: tuple[str, MessageState], *, limit: int, after: int, now: float) -> list[Browsed]:
-    """A page of the messages of one queue in one state, in the order of arrival, after the place `after`."""
-    queue, state = where
-    line = store.lines.get(queue, Line())
-    later = (entry for entry in line.by_state[state].values() if entry.seq > after)
-    return [_browsed(entry, now) for entry in heapq.nsmallest(limit, later, key=attrgetter("seq"))]
-
-
-def _browsed(entry: Entry, now: float) -> Browsed:
-    return Browsed(
-        id=entry.id,
-        queue=entry.queue,
-        state=entry.state,
-        envelope=entry.envelope,
-        counters=entry.counters,
-        cursor=entry.seq,
-        owner=entry.owner,
-        fence=entry.fence,
-        deadline_in=_deadline_in(entry, now),
-        due_in=_due_in(entry, now),
-        reason=entry.reason,
-        finished_at=entry.finished_at,
-    )
 
 
 def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     """How much lies in each of `queues`; None: in every queue where something does."""
     if queues is None:
-        lines = store.lines.items()
-        queues = sorted(queue for queue, line in lines if any(line.by_state[state] for state in _COUNTED))
+        queues = sorted(queue for queue, line in store.lines.items() if not line.is_empty())
     return [_depth(store, queue) for queue in queues]
 
 
@@ -95,8 +66,8 @@ def record(store: Store, id: str, now: float) -> Record | None:
         fence=entry.fence,
         sent_at=entry.sent_at,
         finished_at=done.finished_at if done is not None and sealed else entry.finished_at,
-        deadline_in=_deadline_in(entry, now),
-        due_in=_due_in(entry, now),
+        deadline_in=entry.deadline_in(now),
+        due_in=entry.due_in(now),
         result=(done.result or None) if done is not None and sealed else entry.result,
         reason=entry.reason,
         progress=entry.progress,
@@ -109,11 +80,3 @@ def is_sealed(store: Store, entry: Entry) -> bool:
     """Whether it is done by the ledger's word, though the broker still has to delete it."""
     done = store.keys.done_for(entry.id)
     return done is not None and done.scope == entry.scope and entry.state in ON_ITS_WAY
-
-
-def _deadline_in(entry: Entry, now: float) -> float | None:
-    return None if entry.deadline is None else entry.deadline - now
-
-
-def _due_in(entry: Entry, now: float) -> float | None:
-    return entry.due - now if entry.state is MessageState.DELAYED else None

@@ -19,7 +19,7 @@ class MemoryRecords:
         """Made by `MemoryState`."""
         self._store = store
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - found without a hint
         """Everything known about a message."""
         async with self._store.step() as now:
             return record(self._store, id, now)

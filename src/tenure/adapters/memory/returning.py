@@ -5,6 +5,7 @@ After: the message is in its queue again at its old place, or with the dead lett
 """
 
 from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.queues import forget_empty
 from tenure.adapters.memory.settling import bury, put_back
 from tenure.adapters.memory.store import Store
 from tenure.broker import SweepRequest, Swept
@@ -15,14 +16,17 @@ from tenure.rules.lapse import lapse
 def sweep(store: Store, request: SweepRequest, now: float) -> Swept:
     """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     outage = _was_outage(store, request, now)
-    store.last_sweep = now
+    store.last_sweep, store.sweep_seconds = now, request.interval_seconds
     grace = outage and _grant_grace(store, now)
     adopted = _adopt(store, now + request.lease_seconds)
     returned: list[str] = []
     dead: list[str] = []
+    queues: dict[str, str] = {}
     for entry in _overdue(store, request.limit, now):
         (returned if _return_overdue(store, entry, request, now) else dead).append(entry.id)
-    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=adopted, grace=grace)
+        queues[entry.id] = entry.queue
+    forget_empty(store, now)
+    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=adopted, grace=grace, queues=queues)
 
 
 def _was_outage(store: Store, request: SweepRequest, now: float) -> bool:
@@ -88,13 +92,14 @@ def retire(store: Store, owner: str, now: float, limit: int, *, crashed: bool) -
     """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
     declared = store.members.ban(owner, left=not crashed)
     store.keys.release_owner(owner)
-    entries = store.held_by(owner)
-    more = len(entries) > limit
-    for entry in entries[:limit]:
+    held = store.held_by(owner)
+    entries, more = held[:limit], len(held) > limit
+    for entry in entries:
         if crashed:
             entry.crashes += 1
             entry.history.append(Ending(store.clock.wall(), "crashed", owner))
         put_back(store, entry, 0.0, now)
     if not more:
         store.members.finish(owner)
-    return Swept(returned=tuple(entry.id for entry in entries[:limit]), more=more, declared=declared)
+    queues = {entry.id: entry.queue for entry in entries}
+    return Swept(returned=tuple(queues), more=more, declared=declared, queues=queues)

@@ -1,5 +1,6 @@
 """The state ports on the store, and three ways for tests to let things go wrong."""
 
+from tenure.adapters.memory.acts import MemoryActLog
 from tenure.adapters.memory.board import MemoryBoard
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.journal import MemoryJournal
@@ -12,7 +13,7 @@ from tenure.message import MessageState
 
 
 class MemoryState:
-    """Ledger, records, roster, journal and board of one store."""
+    """Ledger, records, roster, journal, board and audit log of one store."""
 
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""
@@ -22,6 +23,7 @@ class MemoryState:
         self._roster = MemoryRoster(store)
         self._journal = MemoryJournal(store)
         self._board = MemoryBoard(store)
+        self._acts = MemoryActLog(store)
 
     @property
     def ledger(self) -> MemoryLedger:
@@ -47,6 +49,11 @@ class MemoryState:
     def board(self) -> MemoryBoard:
         """What operators and schedules say."""
         return self._board
+
+    @property
+    def acts(self) -> MemoryActLog:
+        """The audit log."""
+        return self._acts
 
     def wall(self) -> float:
         """The clock of this machine."""

@@ -11,11 +11,12 @@ import threading
 from collections import defaultdict, deque
 from types import TracebackType
 
+from tenure.act import StoredAct
 from tenure.adapters.memory.agenda import Agenda
 from tenure.adapters.memory.entry import Entry, Unique
 from tenure.adapters.memory.keys import KeyTable
 from tenure.adapters.memory.retention import PROMISED_SECONDS, Retention
-from tenure.adapters.memory.waiting import EARLY, Sleepers
+from tenure.adapters.memory.waiting import EARLY, Sleeper, Sleepers
 from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.event import StoredEvent
@@ -24,15 +25,18 @@ from tenure.notice import Pause, Tick
 from tenure.owner import Owner
 from tenure.sample import StoredSample
 from tenure.state import KEPT_SAMPLES
+from tenure.tally import Tally
 
 WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
+#: In the order of `Depth`.
+OPEN = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
 FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
 
 
 class Line:
     """One queue: its messages by state, and the orders in which they are lent and fall due."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: int = 0) -> None:
         """Start empty."""
         self.by_state: dict[MessageState, dict[str, Entry]] = {state: {} for state in MessageState}
         #: For each level of priority, in the order of arrival.
@@ -40,6 +44,18 @@ class Line:
         self.delayed = Agenda()
         #: How many were lent so far; fairness counts by it.
         self.lent = 0
+        #: When it was last served among others, as a number that rises with each time.
+        self.turn = turn
+        #: False: it was forgotten, and only what has ended is left of it.
+        self.is_listed = False
+
+    def has_waiting(self) -> bool:
+        """Whether something is ready or delayed."""
+        return bool(self.by_state[MessageState.READY] or self.by_state[MessageState.DELAYED])
+
+    def is_empty(self) -> bool:
+        """Whether nothing is ready, delayed, leased or dead."""
+        return not any(self.by_state[state] for state in OPEN)
 
     def seconds_until_ready(self, now: float) -> float:
         """0: something can be leased. Otherwise until the next delayed message is due; infinite if none."""
@@ -107,7 +123,11 @@ class Store:
         self.lock = threading.RLock()
 
         self.entries: dict[str, Entry] = {}
-        self.lines: defaultdict[str, Line] = defaultdict(Line)
+        self.lines: dict[str, Line] = {}
+        #: Queues in which something is ready or delayed: only these are asked.
+        self.busy: dict[str, Line] = {}
+        #: Queues on the list in which nothing is, and since when (monotonic).
+        self.empty_since: dict[str, float] = {}
         self.by_owner: dict[str, dict[str, Entry]] = {}
         self.deadlines = Agenda()
         #: Lent without a deadline; the next sweep adopts them.
@@ -120,6 +140,9 @@ class Store:
         #: No event that is kept is older.
         self.oldest_event = math.inf
         self.last_event = 0
+        self.tallies: dict[tuple[int, int, str, int], Tally] = {}
+        self.acts: list[StoredAct] = []
+        self.last_act = 0
         self.pauses: dict[str, Pause] = {}
         self.ticks: dict[str, Tick] = {}
         #: Who does something, and until when.
@@ -133,22 +156,38 @@ class Store:
         self.cancelled: tuple[str, ...] = ()
         #: Monotonic. None: never swept.
         self.last_sweep: float | None = None
+        #: What the last sweep said of the time until the next.
+        self.sweep_seconds = 0.0
         self.sleepers = Sleepers()
+        #: Who waits for events.
+        self.readers: dict[Sleeper, None] = {}
 
         self._finished: Retention[str] = Retention(limit=keep_records, seconds=keep_seconds)
         self._deleted: Retention[str] = Retention(limit=keep_records, seconds=PROMISED_SECONDS)
         self._stirred: set[str] = set()
         self._seq = 0
         self._fence = 0
-        self._rotation = 0
+        self._turn = 0
 
     def step(self) -> "Step":
         """`async with store.step() as now:` what is inside happens at once, at `now`."""
         return Step(self)
 
     def line(self, queue: str) -> Line:
-        """The queue of that name, made when it is first asked for."""
-        return self.lines[queue]
+        """The queue of that name, made when something enters it. A new one is served after those that wait."""
+        line = self.lines.get(queue)
+        if line is None:
+            line = self.lines[queue] = Line(self._turn)
+        return line
+
+    def tidy_line(self, queue: str) -> None:
+        """Drop what is kept of a queue, as far as nothing is in it."""
+        line = self.lines[queue]
+        if line.is_listed:
+            return
+        self.empty_since.pop(queue, None)
+        if not any(line.by_state.values()):
+            del self.lines[queue]
 
     def next_seq(self) -> int:
         """The next place in the order of arrival."""
@@ -160,10 +199,10 @@ class Store:
         self._fence += 1
         return self._fence
 
-    def next_rotation(self) -> int:
-        """Where this call of `lease` begins in its list of queues."""
-        self._rotation += 1
-        return self._rotation
+    def next_turn(self) -> int:
+        """Higher than every turn before: the queue that gets it is served after the others."""
+        self._turn += 1
+        return self._turn
 
     def knows(self, id: str) -> bool:
         """Whether a message of that id was sent before, however it ended."""
@@ -177,6 +216,7 @@ class Store:
         """A new message, in the state it is in."""
         self.entries[entry.id] = entry
         self._enter(entry)
+        self._list(entry.queue)
 
     def place(self, entry: Entry, state: MessageState, now: float) -> None:
         """Move a message to another state. Set its `due`, `deadline` or `owner` before."""
@@ -185,13 +225,19 @@ class Store:
         self._enter(entry)
         if state in FINISHED:
             for id in self._finished.keep(entry.id, now):
-                self._leave(self.entries.pop(id))
+                forgotten = self.entries.pop(id)
+                self._leave(forgotten)
+                self.tidy_line(forgotten.queue)
+            self._note_empty(entry.queue, now)
+        elif entry.queue in self.empty_since:
+            self._list(entry.queue)
 
     def delete(self, entry: Entry, now: float) -> None:
         """Remove a message without a record; its id stays known for as long as `send` promises."""
         self._leave(entry)
         del self.entries[entry.id]
         self._deleted.keep(entry.id, now)
+        self._note_empty(entry.queue, now)
 
     def date(self, entry: Entry, deadline: float | None) -> None:
         """Set the deadline of a leased message."""
@@ -205,7 +251,7 @@ class Store:
 
     def promote(self, queue: str, now: float) -> None:
         """Make delayed messages that are due ready."""
-        line = self.line(queue)
+        line = self.lines[queue]
         while (first := line.delayed.first()) and first[0][0] <= now + EARLY:
             self.place(self.entries[first[1]], MessageState.READY, now)
 
@@ -214,6 +260,17 @@ class Store:
         if self._stirred:
             self.sleepers.wake(self._stirred)
             self._stirred.clear()
+
+    def _list(self, queue: str) -> None:
+        """Put a queue on the list of those there are."""
+        line = self.lines[queue]
+        line.is_listed = True
+        self.empty_since.pop(queue, None)
+
+    def _note_empty(self, queue: str, now: float) -> None:
+        line = self.lines[queue]
+        if line.is_listed and line.is_empty():
+            self.empty_since[queue] = now
 
     def _enter(self, entry: Entry) -> None:
         line = self.line(entry.queue)
@@ -226,6 +283,8 @@ class Store:
         elif entry.state is MessageState.DELAYED:
             line.delayed.put(entry.id, (entry.due, entry.seq))
             self._stirred.add(entry.queue)
+        if entry.state in WAITING:
+            self.busy[entry.queue] = line
         elif entry.state is MessageState.LEASED and entry.owner is not None:
             self.by_owner.setdefault(entry.owner, {})[entry.id] = entry
             self.date(entry, entry.deadline)
@@ -242,6 +301,9 @@ class Store:
             line.ready[entry.level].remove(entry.id)
         elif entry.state is MessageState.DELAYED:
             line.delayed.remove(entry.id)
+        if entry.state in WAITING:
+            if not line.has_waiting():
+                del self.busy[entry.queue]
         elif entry.state is MessageState.LEASED and entry.owner is not None:
             del self.by_owner[entry.owner][entry.id]
             if not self.by_owner[entry.owner]:

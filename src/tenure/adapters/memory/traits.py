@@ -9,7 +9,7 @@ import msgspec
 
 from tenure.broker import EVERY_STATE, BrokerTraits
 from tenure.errors import BadSetting
-from tenure.message import MAX_PRIORITY, Message
+from tenure.message import MAX_PRIORITY, Message, MessageState
 
 TRAITS = BrokerTraits(
     min_lease_seconds=0.05,
@@ -45,7 +45,10 @@ def shaped(*, exact: bool, changes: dict[str, float | None]) -> BrokerTraits:
         allowed = ", ".join(sorted(CHANGEABLE))
         msg = f"the memory broker cannot change {', '.join(unknown)}; it can change {allowed}"
         raise BadSetting(msg)
-    traits = msgspec.structs.replace(TRAITS, settles_exactly_once=exact, keys_at_send=exact, unique_at_send=exact)
+    browsable = EVERY_STATE if exact else EVERY_STATE - {MessageState.COMPLETED}
+    traits = msgspec.structs.replace(
+        TRAITS, settles_exactly_once=exact, keys_at_send=exact, unique_at_send=exact, browsable=browsable
+    )
     return msgspec.structs.replace(traits, **changes)
 
 

@@ -5,8 +5,10 @@ again.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
+
+from tenure.rules.queue_pattern import has_pattern, matches, served_of
 
 if TYPE_CHECKING:
     from tenure.adapters.memory.store import Store
@@ -18,9 +20,11 @@ EARLY = 1e-6
 class Sleeper:
     """One waiting call, on one loop."""
 
-    def __init__(self, queues: Sequence[str]) -> None:
-        """Belongs to the loop that makes it."""
-        self.queues = tuple(queues)
+    def __init__(self, queues: Sequence[str] = (), excluded: Sequence[str] = ()) -> None:
+        """Belongs to the loop that makes it. `queues`: names and patterns."""
+        self.queues = tuple(queue for queue in queues if queue not in excluded)
+        self.excluded = frozenset(excluded)
+        self.has_pattern = has_pattern(queues)
         self.loop = asyncio.get_running_loop()
         self.woken: asyncio.Future[None] = self.loop.create_future()
 
@@ -41,37 +45,65 @@ class Sleepers:
         """Nobody waits yet."""
         #: Dicts, because they keep the order in which sleepers came: a run in virtual time is the same every time.
         self._by_queue: dict[str, dict[Sleeper, None]] = {}
+        #: Those with patterns: each queue that stirs is compared with them, also one that is new.
+        self._by_pattern: dict[Sleeper, None] = {}
 
     def add(self, sleeper: Sleeper) -> None:
         """Wake it when one of its queues stirs."""
+        if sleeper.has_pattern:
+            self._by_pattern[sleeper] = None
+            return
         for queue in sleeper.queues:
             self._by_queue.setdefault(queue, {})[sleeper] = None
 
     def discard(self, sleeper: Sleeper) -> None:
         """It no longer waits."""
+        self._by_pattern.pop(sleeper, None)
         for queue in sleeper.queues:
             sleepers = self._by_queue.get(queue, {})
             sleepers.pop(sleeper, None)
             if not sleepers:
                 self._by_queue.pop(queue, None)
 
-    def wake(self, queues: Iterable[str]) -> None:
+    def wake(self, queues: Collection[str]) -> None:
         """Wake everybody who waits for one of `queues`, once."""
-        for sleeper in {sleeper: None for queue in queues for sleeper in self._by_queue.get(queue, ())}:
+        woken = {sleeper: None for queue in queues for sleeper in self._by_queue.get(queue, ())}
+        for sleeper in self._by_pattern:
+            if any(matches(queue, sleeper.queues, sleeper.excluded) for queue in queues):
+                woken[sleeper] = None
+        for sleeper in woken:
             self.discard(sleeper)
             sleeper.wake()
 
 
-async def wait(store: "Store", queues: Sequence[str], seconds: float) -> None:
+async def wait(store: "Store", queues: Sequence[str], seconds: float, excluded: Sequence[str]) -> None:
     """Return at once if something can be leased; else when something moves, falls due, or after `seconds`."""
     async with store.step() as now:
-        pause = min([seconds, *(store.line(queue).seconds_until_ready(now) for queue in queues)])
+        if has_pattern(queues):
+            lines = [store.busy[queue] for queue in served_of(store.busy, queues, excluded)]
+        else:
+            lines = [store.busy[queue] for queue in queues if queue in store.busy and queue not in excluded]
+        pause = min([seconds, *(line.seconds_until_ready(now) for line in lines)])
         if pause <= EARLY:
             return
-        sleeper = Sleeper(queues)
+        sleeper = Sleeper(queues, excluded)
         store.sleepers.add(sleeper)
     try:
         await asyncio.wait({sleeper.woken}, timeout=pause)
     finally:
         with store.lock:
             store.sleepers.discard(sleeper)
+
+
+async def wait_for_event(store: "Store", after: int, seconds: float) -> None:
+    """Return at once if there is an event behind place `after`; else when one is appended, or after `seconds`."""
+    async with store.step():
+        if store.last_event > after:
+            return
+        sleeper = Sleeper()
+        store.readers[sleeper] = None
+    try:
+        await asyncio.wait({sleeper.woken}, timeout=seconds)
+    finally:
+        with store.lock:
+            store.readers.pop(sleeper, None)

@@ -31,6 +31,7 @@ from tenure.testing.faulty import (
 )
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.faulty.honest_state import (
+    HonestActLog,
     HonestBoard,
     HonestJournal,
     HonestLedger,
@@ -41,7 +42,9 @@ from tenure.testing.faulty.honest_state import (
 )
 from tenure.testing.virtual import VirtualClock
 
-Part = HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard | HonestWall
+Part = (
+    HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard | HonestActLog | HonestWall
+)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ class _RememberingCancels(HonestBroker):
         super().__init__(inner, clock)
         self.cancelled: set[str] = set()
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Remember which."""
-        answers = await self.inner.cancel(ids)
+        answers = await self.inner.cancel(ids, queue)
         self.cancelled |= {id for id, met in zip(ids, answers, strict=True) if met == MessageState.LEASED}
         return answers
 
@@ -37,15 +37,15 @@ class CancelSparesTheHeld(Remembering):
 
     caught_by = ("Cancelling",)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Only what waits."""
-        return [await self._cancel(id) for id in ids]
+        return [await self._cancel(id, queue) for id in ids]
 
-    async def _cancel(self, id: str) -> MessageState | None:
+    async def _cancel(self, id: str, queue: str | None) -> MessageState | None:
         lease = self.latest.get(id)
         if lease is not None and id in {one.id for one in await self.inner.held(lease.owner)}:
             return MessageState.LEASED
-        return (await self.inner.cancel([id]))[0]
+        return (await self.inner.cancel([id], queue))[0]
 
 
 class AcksWhatWasCancelled(_RememberingCancels):
@@ -78,14 +78,14 @@ class CancelIsNotCounted(Remembering):
 
     caught_by = ("Cancelling",)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Give it back for the holder, then delete it."""
-        return [await self._cancel(id) for id in ids]
+        return [await self._cancel(id, queue) for id in ids]
 
-    async def _cancel(self, id: str) -> MessageState | None:
+    async def _cancel(self, id: str, queue: str | None) -> MessageState | None:
         held = self.latest.get(id)
         if held is None or not (await self.inner.give_back([GiveBack(held)]))[0].took_effect:
-            return (await self.inner.cancel([id]))[0]
+            return (await self.inner.cancel([id], queue))[0]
         await self.inner.delete([id])
         return MessageState.LEASED
 
@@ -110,9 +110,9 @@ class CancelKeepsTheKey(HonestBroker):
             answers += await self.inner.send([outgoing]) if taken is None else [Sent(taken, duplicate=True)]
         return answers
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Remember the key."""
-        answers = await self.inner.cancel(ids)
+        answers = await self.inner.cancel(ids, queue)
         met = [self.sent[id] for id, state in zip(ids, answers, strict=True) if state is not None]
         self.taken |= {message.key: message.id for message in met if message.key is not None}
         return answers
@@ -123,10 +123,10 @@ class CancelsTheDead(HonestBroker):
 
     caught_by = ("Cancelling",)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """All of them."""
-        answers = await self.inner.cancel(ids)
-        dead = set(await self.inner.delete(ids))
+        answers = await self.inner.cancel(ids, queue)
+        dead = set(await self.inner.delete(ids, queue))
         return [MessageState.DEAD if id in dead else met for id, met in zip(ids, answers, strict=True)]
 
 
@@ -135,10 +135,10 @@ class CancelAnswersById(HonestBroker):
 
     caught_by = ("Cancelling",)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """From one table."""
         unique = list(dict.fromkeys(ids))
-        met = dict(zip(unique, await self.inner.cancel(unique), strict=True))
+        met = dict(zip(unique, await self.inner.cancel(unique, queue), strict=True))
         return [met[id] for id in ids]
 
 
@@ -147,10 +147,10 @@ class CancelLooksFirst(Remembering):
 
     caught_by = ("Cancelling",)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Look, then act."""
         seen = {id for id in ids if id in self.latest and await self._is_held(self.latest[id])}
-        answers = await self.inner.cancel(ids)
+        answers = await self.inner.cancel(ids, queue)
         first = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
         return [
             MessageState.LEASED if ids[place] in seen and first[ids[place]] == place else met
@@ -213,9 +213,9 @@ class ForgetsWhoHeldIt(HonestRecords):
 
     caught_by = ("Cancelling",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Nobody's."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None or record.state != MessageState.CANCELLED:
             return record
         last = msgspec.structs.replace(record.history[-1], owner=None)
@@ -227,9 +227,9 @@ class RemovesWithoutATrace(HonestRecords):
 
     caught_by = ("DeadLetters",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """As if nobody had done it."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None:
             return None
         history = tuple(one for one in record.history if one.how != "cancelled")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Broker, Browsed, Depth
+from tenure.broker import Broker, Browsed, Depth, Page, Query
 from tenure.envelope import decode, encode
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters, MessageState
@@ -29,12 +29,14 @@ class DeadLettersLoseTheirBytes(HonestBroker):
 
     caught_by = ("DeadLetters",)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+    async def browse(self, query: Query) -> Page:
         """Shortened."""
-        browsed = await self.inner.browse(queue, state, limit=limit, after=after)
-        if state != MessageState.DEAD:
-            return browsed
-        return [msgspec.structs.replace(one, envelope=one.envelope[:40]) for one in browsed]
+        page = await self.inner.browse(query)
+        shown = [
+            msgspec.structs.replace(one, envelope=one.envelope[:40]) if one.state is MessageState.DEAD else one
+            for one in page.messages
+        ]
+        return msgspec.structs.replace(page, messages=tuple(shown))
 
 
 class RedriveKeepsTheGeneration(HonestBroker):
@@ -51,9 +53,9 @@ class RedriveKeepsTheGeneration(HonestBroker):
         super().__init__(inner, clock)
         self.redriven: set[str] = set()
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Remember which."""
-        moved = await self.inner.redrive(ids)
+        moved = await self.inner.redrive(ids, queue)
         self.redriven |= set(moved)
         return moved
 
@@ -92,11 +94,11 @@ class RedrivesAnything(Remembering):
 
     caught_by = ("DeadLetters",)
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Whatever state it is in."""
         held = [self.latest[id] for id in ids if id in self.latest]
         await self.inner.give_back([GiveBack(lease) for lease in held])
-        return await self.inner.redrive(ids)
+        return await self.inner.redrive(ids, queue)
 
 
 class DeletesWhatIsHeld(Remembering):
@@ -104,11 +106,11 @@ class DeletesWhatIsHeld(Remembering):
 
     caught_by = ("DeadLetters",)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Whoever holds it."""
         held = [self.latest[id] for id in ids if id in self.latest]
         await self.inner.give_back([GiveBack(lease) for lease in held])
-        return await self.inner.delete(ids)
+        return await self.inner.delete(ids, queue)
 
 
 class BrowsingIsADelivery(HonestBroker):
@@ -121,12 +123,12 @@ class BrowsingIsADelivery(HonestBroker):
         super().__init__(inner, clock)
         self.looks: dict[str, int] = {}
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+    async def browse(self, query: Query) -> Page:
         """Count."""
-        browsed = await self.inner.browse(queue, state, limit=limit, after=after)
-        for one in browsed:
+        page = await self.inner.browse(query)
+        for one in page.messages:
             self.looks[one.id] = self.looks.get(one.id, 0) + 1
-        return browsed
+        return page
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """And tell."""
@@ -141,12 +143,19 @@ class PagesOverlap(HonestBroker):
 
     caught_by = ("Browsing",)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """No page was shown yet."""
+        super().__init__(inner, clock)
+        self.last: dict[str, Browsed] = {}
+
+    async def browse(self, query: Query) -> Page:
         """One too early."""
-        if not after:
-            return await self.inner.browse(queue, state, limit=limit)
-        page = await self.inner.browse(queue, state, limit=limit, after=after - 1)
-        return page if len(page) > 1 else []
+        page = await self.inner.browse(query)
+        again = self.last.get(query.cursor)
+        if page.cursor is not None and page.messages:
+            self.last[page.cursor] = page.messages[-1]
+        shown = page.messages if again is None else (again, *page.messages)
+        return msgspec.structs.replace(page, messages=shown[: query.limit])
 
 
 class DepthGuesses(HonestBroker):

@@ -8,7 +8,20 @@ import copy
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tenure.broker import RETIRE_BATCH, Broker, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.broker import (
+    MOST_LEASES,
+    RETIRE_BATCH,
+    Broker,
+    BrokerTraits,
+    Depth,
+    Leases,
+    Page,
+    Query,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
@@ -70,9 +83,9 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Pass it on."""
-        await self.inner.wait(queues, seconds)
+        await self.inner.wait(queues, seconds, excluded)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Pass it on."""
@@ -94,17 +107,17 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.dead_letter(batch)
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Pass it on."""
-        return await self.inner.redrive(ids)
+        return await self.inner.redrive(ids, queue)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Pass it on."""
-        return await self.inner.delete(ids)
+        return await self.inner.delete(ids, queue)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Pass it on."""
-        return await self.inner.cancel(ids)
+        return await self.inner.cancel(ids, queue)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Pass it on."""
@@ -118,9 +131,25 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.retire(owner, crashed=crashed, limit=limit)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
         """Pass it on."""
-        return await self.inner.browse(queue, state, limit=limit, after=after)
+        return await self.inner.find(id, owner, fence, queue)
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """Pass it on."""
+        return await self.inner.leases(queues, limit=limit)
+
+    async def browse(self, query: Query) -> Page:
+        """Pass it on."""
+        return await self.inner.browse(query)
+
+    async def queues(self) -> list[str]:
+        """Pass it on."""
+        return await self.inner.queues()
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Pass it on."""
+        return await self.inner.forget_queue(queue)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """Pass it on."""

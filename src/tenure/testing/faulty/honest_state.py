@@ -6,6 +6,7 @@ A faulty ledger, or any other port, is a subclass that overrides what it does wr
 from collections.abc import Sequence
 from typing import ClassVar
 
+from tenure.act import Act, StoredAct
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.lease import Lease
@@ -13,7 +14,8 @@ from tenure.notice import Notices, Pause, Tick
 from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
-from tenure.state import KEPT_SAMPLES, Board, Journal, Ledger, Records, Roster, State
+from tenure.state import KEPT_SAMPLES, ActLog, Board, Journal, Ledger, Records, Roster, State
+from tenure.tally import Tally
 from tenure.testing.virtual import VirtualClock
 
 
@@ -58,9 +60,9 @@ class HonestRecords:
         self.inner = inner.records
         self.clock = clock
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Pass it on."""
-        return await self.inner.get(id)
+        return await self.inner.get(id, queue)
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Pass it on."""
@@ -136,9 +138,25 @@ class HonestJournal:
         """Pass it on."""
         return await self.inner.last()
 
+    async def first(self) -> int:
+        """Pass it on."""
+        return await self.inner.first()
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Pass it on."""
+        await self.inner.wait(after, seconds)
+
     async def prune(self, older_than_seconds: float) -> int:
         """Pass it on."""
         return await self.inner.prune(older_than_seconds)
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        """Pass it on."""
+        await self.inner.tally(batch)
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        """Pass it on."""
+        return await self.inner.tallies(step, since, until)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Pass it on."""
@@ -188,6 +206,29 @@ class HonestBoard:
         return await self.inner.take_turn(name, token, seconds)
 
 
+class HonestActLog:
+    """Passes everything on to the state's audit log."""
+
+    caught_by: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Stand in front of `inner.acts`."""
+        self.inner = inner.acts
+        self.clock = clock
+
+    async def record(self, acts: Sequence[Act]) -> None:
+        """Pass it on."""
+        await self.inner.record(acts)
+
+    async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
+        """Pass it on."""
+        return await self.inner.read(before, limit)
+
+    async def prune(self, older_than_seconds: float) -> int:
+        """Pass it on."""
+        return await self.inner.prune(older_than_seconds)
+
+
 class HonestWall:
     """Passes the store's wall time on; faults override it."""
 
@@ -215,6 +256,7 @@ class HonestState:
         self._roster: Roster = part if isinstance(part, HonestRoster) else inner.roster
         self._journal: Journal = part if isinstance(part, HonestJournal) else inner.journal
         self._board: Board = part if isinstance(part, HonestBoard) else inner.board
+        self._acts: ActLog = part if isinstance(part, HonestActLog) else inner.acts
         self._wall = part.wall if isinstance(part, HonestWall) else inner.wall
 
     @property
@@ -241,6 +283,11 @@ class HonestState:
     def board(self) -> Board:
         """The board, perhaps with the fault."""
         return self._board
+
+    @property
+    def acts(self) -> ActLog:
+        """The audit log, perhaps with the fault."""
+        return self._acts
 
     def wall(self) -> float:
         """The wall time, perhaps with the fault."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Broker
+from tenure.broker import Broker, Query
+from tenure.client.browse_all import browse_all
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
@@ -211,9 +212,9 @@ class StarvesLowPriorities(HonestBroker):
         return leases
 
     async def _something_higher_waits(self, lease: Lease) -> bool:
-        ready = await self.inner.browse(lease.queue, MessageState.READY, limit=1000)
+        query = Query(states=(MessageState.READY,), queues=(lease.queue,))
         mine = _priority(lease.envelope)
-        return any(_priority(one.envelope) > mine for one in ready)
+        return any([_priority(one.envelope) > mine async for one in browse_all(self.inner, query)])
 
 
 class TooFair(HonestBroker):
@@ -304,9 +305,9 @@ class WaitNeverWakes(HonestBroker):
 
     caught_by = ("Waiting",)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Wait for a queue that does not exist."""
-        del queues
+        del queues, excluded
         await self.inner.wait(["a queue that nobody uses"], seconds)
 
 
@@ -315,9 +316,9 @@ class WaitNeverSleeps(HonestBroker):
 
     caught_by = ("Waiting",)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """No."""
-        await self.inner.wait(queues, min(seconds, 0.01))
+        await self.inner.wait(queues, min(seconds, 0.01), excluded)
 
 
 class _Priority(msgspec.Struct):

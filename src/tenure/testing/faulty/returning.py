@@ -7,7 +7,6 @@ import msgspec
 from tenure.broker import RETIRE_BATCH, Broker, SweepRequest, Swept
 from tenure.errors import OwnerRetired
 from tenure.lease import Lease, LeaseRequest
-from tenure.message import MessageState
 from tenure.settlement import Ack, GiveBack, Outcome, Settlement
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.faulty.lending import Remembering, Translating
@@ -61,9 +60,10 @@ class HealthyLeasesHideOverdueOnes(HonestBroker):
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """From the front."""
-        for depth in await self.inner.depth():
-            front = await self.inner.browse(depth.queue, MessageState.LEASED, limit=request.limit)
-            if any((one.deadline_in or 0.0) < 0.0 for one in front):
+        held = (await self.inner.leases()).leases
+        for queue in {one.queue for one in held}:
+            lent_first = sorted((one for one in held if one.queue == queue), key=lambda one: (one.leased_at, one.id))
+            if any(one.deadline_in < 0.0 for one in lent_first[: request.limit]):
                 return await self.inner.sweep(request)
         return await self.inner.sweep(msgspec.structs.replace(request, limit=0))
 
@@ -136,11 +136,7 @@ class GapKeeping(Remembering):
 
     async def deadlines(self) -> dict[str, float]:
         """Of everything that is lent, by message: in how many seconds it ends."""
-        return {
-            one.id: one.deadline_in or 0.0
-            for depth in await self.inner.depth()
-            for one in await self.inner.browse(depth.queue, MessageState.LEASED)
-        }
+        return {one.id: one.deadline_in for one in (await self.inner.leases()).leases}
 
     async def return_too(self, leases: Sequence[Lease], swept: Swept) -> Swept:
         """Return these besides."""

@@ -94,14 +94,14 @@ class KnowsIdsByQueue(StoresRepeatedSends):
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
         """Where each id was sent first."""
         super().__init__(inner, clock)
-        self.queues: dict[str, str] = {}
+        self.first_queues: dict[str, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store what only another queue knows."""
         answers = []
         for outgoing in batch:
             message = outgoing.message
-            is_elsewhere = self.queues.setdefault(message.id, message.queue) != message.queue
+            is_elsewhere = self.first_queues.setdefault(message.id, message.queue) != message.queue
             answers += await (super().send if is_elsewhere else self.inner.send)([outgoing])
         return answers
 

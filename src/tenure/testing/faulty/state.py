@@ -79,9 +79,9 @@ class ForgetsTheHistoryOnRedrive(HonestRecords):
 
     caught_by = ("DeadLetters",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """From the last redrive."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None:
             return None
         last = max((place for place, ending in enumerate(record.history) if ending.how == "redriven"), default=0)
@@ -93,9 +93,9 @@ class ForgetsTheCountersOfTheCompleted(HonestRecords):
 
     caught_by = ("Records",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Without what was counted."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None or record.state is not MessageState.COMPLETED:
             return record
         return msgspec.structs.replace(record, counters=NO_COUNTERS)
@@ -106,9 +106,9 @@ class DiesOfALapseInSilence(HonestRecords):
 
     caught_by = ("Lapsing",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Without the last word."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None or [ending.how for ending in record.history[-2:]] != ["failed", "dead"]:
             return record
         return msgspec.structs.replace(record, history=record.history[:-1])
@@ -119,9 +119,9 @@ class TellsALapseInItsOwnWords(HonestRecords):
 
     caught_by = ("Lapsing",)
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """As it pleases."""
-        record = await self.inner.get(id)
+        record = await self.inner.get(id, queue)
         if record is None or record.reason is None or record.reason.code != "max_attempts":
             return record
         return msgspec.structs.replace(record, reason=msgspec.structs.replace(record.reason, text="too many attempts"))

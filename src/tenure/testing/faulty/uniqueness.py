@@ -1,14 +1,14 @@
 """Brokers that are wrong about what waits, and so about what is to be unique."""
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tenure.broker import Broker, Sent
+from tenure.broker import Broker, Query, Sent
 from tenure.claim import Scope, digest
+from tenure.client.browse_all import browse_all
 from tenure.envelope import decode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.settlement import Ack, Settlement
@@ -23,12 +23,13 @@ _WAITING = (MessageState.READY, MessageState.DELAYED)
 class _LookingAround(HonestBroker):
     """Not a fault yet: can find messages by their word."""
 
-    async def find(self, like: Message, states: Sequence[MessageState], same: Callable[[Message], object]) -> list[str]:
+    async def find_alike(
+        self, like: Message, states: Sequence[MessageState], same: Callable[[Message], object]
+    ) -> list[str]:
         """Messages in one of `states` with the word of `like`, and the same in another way; in order of arrival."""
-        queues = [depth.queue for depth in await self.inner.depth()]
-        pages = [await self.inner.browse(*where, limit=1000) for where in itertools.product(queues, states)]
-        browsed = sorted((one for page in pages for one in page), key=lambda one: one.cursor)
-        messages = [decode(one.envelope) for one in browsed]
+        browsed = [one async for one in browse_all(self.inner, Query(states=tuple(states)))]
+        # The harness numbers its messages.
+        messages = [decode(one.envelope) for one in sorted(browsed, key=lambda one: one.id)]
         return [one.id for one in messages if one.unique == like.unique and same(one) == same(like)]
 
 
@@ -79,7 +80,7 @@ class UniqueIgnoresExpiry(_SendingSingly):
         message, seconds = outgoing.message, outgoing.unique_seconds
         oldest = -math.inf if seconds is None else message.sent_at - seconds
         same = lambda one: (one.queue, one.task, one.sent_at >= oldest)  # noqa: E731
-        if not await self.find(message, _WAITING, same):
+        if not await self.find_alike(message, _WAITING, same):
             return await super().unique(outgoing)
         # Whatever waits lasts longer than one that has expired long ago; that one is not stored.
         short = msgspec.structs.replace(message, expires_at=0.0)
@@ -107,7 +108,7 @@ class UniqueCountsTheHeld(_SendingSingly):
 
     async def unique(self, outgoing: Outgoing) -> Sent:
         """Held is as good as waiting."""
-        held = await self.find(outgoing.message, [MessageState.LEASED], lambda one: (one.queue, one.task))
+        held = await self.find_alike(outgoing.message, [MessageState.LEASED], lambda one: (one.queue, one.task))
         return Sent(held[0], duplicate=True) if held else await super().unique(outgoing)
 
 
@@ -118,8 +119,8 @@ class UniqueAcrossQueues(_SendingSingly):
 
     async def unique(self, outgoing: Outgoing) -> Sent:
         """Of the same task."""
-        others = await self.find(outgoing.message, _WAITING, lambda one: one.task)
-        same = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        others = await self.find_alike(outgoing.message, _WAITING, lambda one: one.task)
+        same = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         if others and not same:
             return Sent(others[0], duplicate=True)
         return await super().unique(outgoing)
@@ -132,8 +133,8 @@ class UniqueAcrossTasks(_SendingSingly):
 
     async def unique(self, outgoing: Outgoing) -> Sent:
         """Of the same queue."""
-        others = await self.find(outgoing.message, _WAITING, lambda one: one.queue)
-        same = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        others = await self.find_alike(outgoing.message, _WAITING, lambda one: one.queue)
+        same = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         if others and not same:
             return Sent(others[0], duplicate=True)
         return await super().unique(outgoing)
@@ -152,7 +153,7 @@ class UniqueLooksThenStores(_SendingSingly):
     async def unique(self, outgoing: Outgoing) -> Sent:
         """In two steps."""
         message = outgoing.message
-        if await self.find(message, _WAITING, lambda one: (one.queue, one.task)):
+        if await self.find_alike(message, _WAITING, lambda one: (one.queue, one.task)):
             return await super().unique(outgoing)
         word = (message.queue, message.task, message.unique)
         self.storing[word] += 1
@@ -208,7 +209,7 @@ class UniqueAnswersWithTheNewest(_SendingSingly):
     async def unique(self, outgoing: Outgoing) -> Sent:
         """The one at the end of the line."""
         answer = await super().unique(outgoing)
-        waiting = await self.find(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
+        waiting = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         return Sent(waiting[-1], duplicate=True) if answer.duplicate and answer.id in waiting else answer
 
 

@@ -1,6 +1,6 @@
 """Browsing: looking tells the truth and disturbs nothing."""
 
-from tenure.broker import Browsed, Depth
+from tenure.broker import Depth
 from tenure.message import Counters, MessageState
 from tenure.settlement import Ack, DeadLetter, Nack
 from tenure.testing.harness import BROKEN, QUEUE, Harness
@@ -14,7 +14,7 @@ class Browsing:
     async def test_messages_are_shown_in_the_order_in_which_they_came(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.READY)
         messages = await harness.put_many(5)
-        browsed = await harness.broker.browse(QUEUE, MessageState.READY)
+        browsed = await harness.browse(QUEUE, MessageState.READY)
         assert [one.id for one in browsed] == [message.id for message in messages]
 
     async def test_pages_follow_one_another_without_gap_or_repeat(self, harness: Harness) -> None:
@@ -22,38 +22,23 @@ class Browsing:
         messages = await harness.put_many(7)
         assert await _pages(harness, QUEUE, MessageState.READY) == [message.id for message in messages]
 
-    async def test_what_is_delayed_held_or_dead_is_paged_in_the_order_of_arrival_too(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
-        delayed, held, dead = [], [], []
-        for number in range(5):
-            # The last to come is the first to fall due, to lapse and to die.
-            delayed.append((await harness.put(queue="delayed", delay_seconds=900.0 - number)).id)
-            seconds = harness.lease_seconds * 2 - number
-            held.append((await harness.leased(harness.stranger(), queue="held", seconds=seconds)).id)
-            dead.append(await harness.leased(harness.stranger(), queue="dead"))
-        for lease in reversed(dead):
-            await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
-        assert await _pages(harness, "delayed", MessageState.DELAYED) == delayed
-        assert await _pages(harness, "held", MessageState.LEASED) == held
-        assert await _pages(harness, "dead", MessageState.DEAD) == [lease.id for lease in dead]
-
     async def test_each_state_is_shown_apart(self, harness: Harness) -> None:
         harness.need_browsable(*OPEN)
         ids = await _one_in_each_state(harness)
         for state, id in ids.items():
-            browsed = await harness.broker.browse(QUEUE, state)
+            browsed = await harness.browse(QUEUE, state)
             assert [(one.id, one.state) for one in browsed] == [(id, state)]
 
     async def test_queues_are_shown_apart(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.READY)
         await harness.put(queue="other")
-        assert await harness.broker.browse(QUEUE, MessageState.READY) == []
+        assert await harness.browse(QUEUE, MessageState.READY) == []
 
     async def test_a_held_message_shows_its_holder_and_deadline(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.LEASED)
         lease = await harness.leased(harness.stranger())
         await harness.advance(10.0)
-        (browsed,) = await harness.broker.browse(QUEUE, MessageState.LEASED)
+        (browsed,) = await harness.browse(QUEUE, MessageState.LEASED)
         assert (browsed.owner, browsed.fence, browsed.envelope) == (lease.owner, lease.fence, lease.envelope)
         assert browsed.counters == Counters(deliveries=1)
         assert browsed.deadline_in is not None
@@ -64,7 +49,7 @@ class Browsing:
         harness.need_browsable(MessageState.LEASED)
         await harness.leased(harness.stranger())
         await harness.advance(harness.lease_seconds + 5, sweeping=False)
-        (browsed,) = await harness.broker.browse(QUEUE, MessageState.LEASED)
+        (browsed,) = await harness.browse(QUEUE, MessageState.LEASED)
         assert browsed.deadline_in is not None
         assert -6 <= browsed.deadline_in <= -4
 
@@ -72,7 +57,7 @@ class Browsing:
         harness.need_browsable(MessageState.DELAYED)
         await harness.put(delay_seconds=60.0)
         await harness.advance(10.0)
-        (browsed,) = await harness.broker.browse(QUEUE, MessageState.DELAYED)
+        (browsed,) = await harness.browse(QUEUE, MessageState.DELAYED)
         assert browsed.due_in is not None
         assert 49.0 <= browsed.due_in <= 51.0
         assert (browsed.owner, browsed.deadline_in) == (None, None)
@@ -81,7 +66,7 @@ class Browsing:
         harness.need_browsable(MessageState.DELAYED)
         lease = await harness.leased(harness.stranger())
         await harness.broker.nack([Nack(lease, 60.0, BROKEN)])
-        (browsed,) = await harness.broker.browse(QUEUE, MessageState.DELAYED)
+        (browsed,) = await harness.browse(QUEUE, MessageState.DELAYED)
         assert (browsed.reason, browsed.owner) == (BROKEN, None)
         assert browsed.counters == Counters(deliveries=1, attempts=1)
 
@@ -91,7 +76,7 @@ class Browsing:
         before = [await harness.record(id) for id in ids.values()]
         for _ in range(3):
             for state in ids:
-                await harness.broker.browse(QUEUE, state)
+                await harness.browse(QUEUE, state)
             await harness.broker.depth([QUEUE])
             await harness.broker.depth()
         assert [await harness.record(id) for id in ids.values()] == before
@@ -101,7 +86,7 @@ class Browsing:
         harness.need_browsable(MessageState.READY)
         await harness.put()
         for _ in range(5):
-            (browsed,) = await harness.broker.browse(QUEUE, MessageState.READY)
+            (browsed,) = await harness.browse(QUEUE, MessageState.READY)
             assert browsed.counters == Counters()
         assert (await harness.lease_one(harness.stranger())).counters == Counters(deliveries=1)
 
@@ -205,14 +190,13 @@ class Browsing:
 
 async def _pages(harness: Harness, queue: str, state: MessageState) -> list[str]:
     """The ids of everything in one state, in pages of two."""
-    seen: dict[str, Browsed] = {}
-    after = 0
-    while page := await harness.broker.browse(queue, state, limit=2, after=after):
-        assert len(page) <= 2
-        assert not seen.keys() & {one.id for one in page}, "the page repeats what was seen"
-        seen |= {one.id: one for one in page}
-        after = page[-1].cursor
-    return list(seen)
+    seen: list[str] = []
+    for page in await harness.pages(queue, state):
+        assert len(page.messages) <= 2
+        ids = [one.id for one in page.messages]
+        assert not {*seen} & {*ids}, "the page repeats what was seen"
+        seen += ids
+    return seen
 
 
 async def _one_in_each_state(harness: Harness) -> dict[MessageState, str]:

@@ -283,7 +283,7 @@ class Cancelling:
         depth = await harness.depth()
         assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (0, 0, 0, 0)
         for state in states:
-            assert await harness.broker.browse(lease.queue, state) == []
+            assert await harness.browse(lease.queue, state) == []
 
     async def test_of_a_cancel_and_an_ack_at_once_one_wins(self, harness: Harness) -> None:
         harness.need("receipts_fence")

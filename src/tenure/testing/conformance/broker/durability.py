@@ -55,7 +55,7 @@ class Durability:
         lease = await harness.leased(harness.stranger())
         await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
         await harness.reopen()
-        (browsed,) = await harness.broker.browse(QUEUE, MessageState.DEAD)
+        (browsed,) = await harness.browse(QUEUE, MessageState.DEAD)
         assert (browsed.id, browsed.envelope, browsed.reason) == (lease.id, lease.envelope, BROKEN)
 
     async def test_what_was_cancelled_stays_cancelled(self, harness: Harness) -> None:

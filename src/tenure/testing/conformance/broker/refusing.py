@@ -35,7 +35,7 @@ class Refusing:
         record = await harness.record(message.id)
         assert (record.state, record.reason, record.queue) == (MessageState.DEAD, _REASON, "next")
         assert [(ending.how, ending.reason) for ending in record.history] == [("dead", _REASON)]
-        (letter,) = await harness.broker.browse("next", MessageState.DEAD)
+        (letter,) = await harness.browse("next", MessageState.DEAD)
         assert (letter.id, letter.reason, letter.envelope) == (message.id, _REASON, encode(message))
         assert (await harness.depth("next")).dead == 1
         assert "next" in [depth.queue for depth in await harness.broker.depth()]
@@ -48,19 +48,19 @@ class Refusing:
         lease = await harness.lease_one(harness.stranger())
         lent = decode(lease.envelope)
         assert (lent.id, lent.generation, lent.body, lent.sent_at) == (message.id, 1, message.body, message.sent_at)
-        assert await harness.broker.browse(QUEUE, MessageState.DEAD) == []
+        assert await harness.browse(QUEUE, MessageState.DEAD) == []
 
     async def test_what_is_put_aside_can_be_deleted(self, harness: Harness) -> None:
         message = harness.message()
         await harness.broker.put_aside([Refused(message, _REASON)])
         assert await harness.broker.delete([message.id]) == [message.id]
-        assert await harness.broker.browse(QUEUE, MessageState.DEAD) == []
+        assert await harness.browse(QUEUE, MessageState.DEAD) == []
 
     async def test_put_aside_twice_it_is_there_once(self, harness: Harness) -> None:
         message = harness.message()
         for reason in (_REASON, _REASON, Reason("other", "another word")):
             await harness.broker.put_aside([Refused(message, reason)])
-        (letter,) = await harness.broker.browse(QUEUE, MessageState.DEAD)
+        (letter,) = await harness.browse(QUEUE, MessageState.DEAD)
         assert letter.reason == _REASON
         assert len((await harness.record(message.id)).history) == 1
 
@@ -69,7 +69,7 @@ class Refusing:
         await harness.broker.put_aside([Refused(message, _REASON) for message in messages])
         for message in messages:
             assert await harness.state_of(message.id) is MessageState.DEAD
-        assert len(await harness.broker.browse("next", MessageState.DEAD)) == 2
+        assert len(await harness.browse("next", MessageState.DEAD)) == 2
         await harness.broker.put_aside([])
 
     async def test_a_message_that_is_in_its_queue_is_not_put_aside(self, harness: Harness) -> None:
@@ -100,7 +100,7 @@ class Refusing:
         harness.need("body_limit", lambda limit: limit <= TESTABLE_BODY)
         large = harness.message(body="x" * harness.traits.body_limit)
         await harness.broker.put_aside([Refused(large, _REASON)])
-        (letter,) = await harness.broker.browse(QUEUE, MessageState.DEAD)
+        (letter,) = await harness.browse(QUEUE, MessageState.DEAD)
         assert letter.envelope == encode(large)
 
 

@@ -76,4 +76,4 @@ async def _is_refused(
     if "id" not in (own or {}):
         assert await harness.state.records.get(bad.id) is None
     if MessageState.DELAYED in harness.traits.browsable:
-        assert await harness.broker.browse(first.queue, MessageState.DELAYED) == []
+        assert await harness.browse(first.queue, MessageState.DELAYED) == []

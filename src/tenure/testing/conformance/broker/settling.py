@@ -71,7 +71,7 @@ class Settling:
         harness.need_browsable(MessageState.READY)
         lease = await harness.leased(harness.stranger())
         await harness.broker.give_back([GiveBack(lease, 0.0, FINAL)])
-        (browsed,) = await harness.broker.browse(lease.queue, MessageState.READY)
+        (browsed,) = await harness.browse(lease.queue, MessageState.READY)
         assert (browsed.reason, browsed.counters) == (FINAL, Counters(deliveries=1))
 
     async def test_giving_back_without_a_reason_leaves_the_last_one(self, harness: Harness) -> None:

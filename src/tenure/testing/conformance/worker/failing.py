@@ -183,7 +183,7 @@ class Failing:
             assert record.reason.code == "body_undecodable"
             assert (await stage.ended(whole)).state is MessageState.COMPLETED
             if MessageState.DEAD in harness.traits.browsable:
-                (dead,) = await harness.broker.browse(QUEUE, MessageState.DEAD)
+                (dead,) = await harness.browse(QUEUE, MessageState.DEAD)
                 assert (dead.id, dead.envelope) == (broken, raw)
 
     async def test_an_unknown_task_waits_for_a_worker_that_knows_it(self, harness: Harness) -> None:

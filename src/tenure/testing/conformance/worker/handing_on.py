@@ -222,7 +222,7 @@ async def _put_aside(harness: Harness, fate: Fate, code: str) -> None:
         assert await _is_ready(stage, 4), "the other hand-offs did not go out, or twice"
         for refused in (ids[1], ids[4]):
             assert await _known(stage, refused) == (MessageState.DEAD, code)
-        letters = await harness.broker.browse(f"{stage.queue}-next", MessageState.DEAD)
+        letters = await harness.browse(f"{stage.queue}-next", MessageState.DEAD)
         assert sorted(letter.id for letter in letters) == sorted((ids[1], ids[4]))
         # People see it, and send it again once the cause is removed.
         assert await harness.broker.redrive([ids[1]]) == [ids[1]]
@@ -288,7 +288,7 @@ async def _killed_at(harness: Harness, number: int, *, after: bool) -> bool:
         await asyncio.sleep(1.1 * harness.lease_seconds)
         where = f"call {number}, {'after' if after else 'before'}"
         assert len(set(ids)) == 1, where
-        letters = await harness.broker.browse(f"{stage.queue}-next", MessageState.DEAD)
+        letters = await harness.browse(f"{stage.queue}-next", MessageState.DEAD)
         assert [letter.id for letter in letters] == ids[:1], where
         assert await harness.state_of(id) is MessageState.COMPLETED, where
     return struck

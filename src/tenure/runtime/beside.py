@@ -20,11 +20,13 @@ from tenure.notice import Notices
 from tenure.owner import Owner
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.depths import DepthWriter
 from tenure.runtime.entrusting import EntrustedHeartbeat
 from tenure.runtime.heartbeat import Heartbeat
 from tenure.runtime.noticing import Noticing
 from tenure.runtime.options import WorkerOptions
 from tenure.runtime.pruning import Pruner
+from tenure.runtime.rollup import Rollup
 from tenure.runtime.sideloop import OwnThread, SameLoop, Side
 from tenure.runtime.skewing import Skewing
 from tenure.runtime.suspension import Suspension
@@ -32,6 +34,7 @@ from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.tether import Tether
 from tenure.runtime.watchdog import Watchdog
 from tenure.state import State
+from tenure.timing.tallied import store_seconds
 
 Job = Callable[[], Coroutine[Any, Any, None]]
 
@@ -54,6 +57,10 @@ class Listener(Protocol):
 
     def on_beat_failed(self, count: int, error: str) -> None:
         """So many leases could not be renewed for now."""
+        ...
+
+    def on_beats(self, names: Sequence[tuple[str, str]]) -> None:
+        """Leases were renewed; the queue and task of each."""
         ...
 
     def on_blocked(self, seconds: float, stack: str) -> None:
@@ -87,6 +94,7 @@ class Beside:
             on_lost=lambda delivery: self._tell(listener.on_lost, delivery),
             on_overheld=lambda delivery: self._tell(listener.on_overheld, delivery),
             on_failed=lambda count, error: self._tell(listener.on_beat_failed, count, error),
+            on_beats=lambda names: self._tell(listener.on_beats, names),
         )  # fmt: skip
         self._sweeper = Sweeper(
             twin_broker,
@@ -110,7 +118,14 @@ class Beside:
         #: The store's wall time, learned once a second by `Noticing`.
         self.wall = twin_state.wall
         self._skewing = Skewing(listener.owner.name, clock, self.wall, options.liveness_seconds)
-        self._pruner = Pruner(twin_state.journal, twin_state.board, options.journal_keep_seconds)
+        self._pruner = Pruner(twin_state, options.journal_keep_seconds)
+        self._rollup = Rollup(
+            twin_state.journal, twin_state.board, twin_state.wall,
+            DepthWriter(twin_broker, twin_state.journal, clock, twin_state.wall)
+            if broker.traits.depth_is_exact else None,
+            store_seconds=store_seconds(broker.traits.snapshot_seconds),
+        )  # fmt: skip
+        self._has_statistics = options.statistics
         self._watchdog = Watchdog(self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack))
         self._own_thread = options.own_thread
         self._liveness_seconds = options.liveness_seconds
@@ -133,7 +148,7 @@ class Beside:
         every = self._liveness_seconds
         watch_roster = lambda: self._sweeper.watch(lambda: self._listener.owner, every)  # noqa: E731
         jobs = [self.heartbeat.run, self._sweeper.run, watch_roster, self._noticing.run, self._pruner.run]
-        jobs += [self._skewing.run]
+        jobs += [self._skewing.run, *([self._rollup.run] if self._has_statistics else [])]
         jobs += [] if self._suspension is None else [self._suspension.run]
         return [*jobs, self._watchdog.run] if self._own_thread else jobs
 

@@ -17,7 +17,7 @@ from tenure.clock import Clock
 from tenure.errors import LeaseLost
 from tenure.lease import Lease, LeaseState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat
+from tenure.runtime.heartbeat import Heartbeat, name_of
 from tenure.runtime.held import Held, max_hold
 from tenure.runtime.orders import (
     Begin,
@@ -48,9 +48,12 @@ class EntrustedHeartbeat(Heartbeat):
         on_lost: Callable[[Delivery], None],
         on_overheld: Callable[[Delivery], None],
         on_failed: Callable[[int, str], None],
+        on_beats: Callable[[Sequence[tuple[str, str]]], None] | None = None,
     ) -> None:  # fmt: skip
         """Speak through `tether`."""
-        super().__init__(broker, ledger, clock, on_lost=on_lost, on_overheld=on_overheld, on_failed=on_failed)
+        super().__init__(
+            broker, ledger, clock, on_lost=on_lost, on_overheld=on_overheld, on_failed=on_failed, on_beats=on_beats
+        )
         self._tether = tether
         self._count = itertools.count(1)
         self._numbers: dict[Delivery, int] = {}
@@ -71,7 +74,9 @@ class EntrustedHeartbeat(Heartbeat):
                 held = Held(delivery, float("inf"), ends)  # renewed, and lost, by the supervisor's word alone
                 number = next(self._count)
                 self._held[delivery], self._numbers[delivery], self._entrusted[number] = held, number, held
-                lease = msgspec.structs.replace(delivery.lease, envelope=b"")
+                lease = msgspec.structs.replace(
+                    delivery.lease, envelope=b"", size=delivery.size, predicted_seconds=self.expected(delivery)
+                )
                 # Not yet begun, or over and its settle waits: renewed whatever its task says.
                 is_renewed = delivery.is_renewed or not begun or delivery.verdict is not None
                 entries.append(Entry(number, lease, delivery.token, is_renewed, delivery.first_beat))
@@ -152,6 +157,7 @@ class EntrustedHeartbeat(Heartbeat):
                 self._note_gone(number)
 
     def _note_extended(self, deadlines: list[tuple[int, float]]) -> None:
+        renewed: list[tuple[str, str]] = []
         with self._lock:
             for number, deadline in deadlines:
                 held = self._entrusted.get(number)
@@ -159,6 +165,9 @@ class EntrustedHeartbeat(Heartbeat):
                     held.lease = msgspec.structs.replace(held.lease, deadline=deadline)
                     held.extensions += 1
                     held.extended += held.lease.seconds
+                    renewed.append(name_of(held.delivery))
+        if renewed and self._on_beats is not None:
+            self._on_beats(renewed)
 
     def _note_gone(self, number: int) -> None:
         with self._lock:

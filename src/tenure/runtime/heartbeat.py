@@ -55,14 +55,18 @@ class Heartbeat:
         on_lost: Callable[[Delivery], None],
         on_overheld: Callable[[Delivery], None],
         on_failed: Callable[[int, str], None],
+        on_beats: Callable[[Sequence[tuple[str, str]]], None] | None = None,
     ) -> None:
-        """`on_lost` and `on_overheld` are called from the heartbeat's own loop."""
+        """All of these are called from the heartbeat's own loop. `on_beats`: queue and task of what was renewed."""
         self._broker = broker
         self._ledger = ledger
         self._clock = clock
         self._on_lost = on_lost
         self._on_overheld = on_overheld
         self._on_failed = on_failed
+        self._on_beats = on_beats
+        #: How long a run is expected to take; asked from any thread, and told to the store with a beat.
+        self.expected: Callable[[Delivery], float | None] = lambda _: None
         self._held: dict[Delivery, Held] = {}
         self._lock = threading.Lock()
         self._in_beat: frozenset[Held] = frozenset()
@@ -249,12 +253,13 @@ class Heartbeat:
         kept, error = await self._renew_claims(beats)
         answers: list[Lease | None]
         try:
-            answers = [*await self._broker.touch([wish.asked(held.lease) for held, wish in beats])]
+            answers = [*await self._broker.touch([self._asked(held, wish) for held, wish in beats])]
         except BrokerUnavailable as away:
             answers, error = [None] * len(beats), away
         now = self._clock.monotonic()
         missed: list[_Beat] = []
         lost: list[_Beat] = []
+        renewed: list[tuple[str, str]] = []
         with self._lock:
             for beat, answer in zip(beats, answers, strict=True):
                 held, wish = beat
@@ -270,12 +275,22 @@ class Heartbeat:
                     missed.append(beat)
                 else:
                     self._extend(beat, now)
+                    renewed.append(name_of(held.delivery))
                 token = held.delivery.token
                 if mine and token is not None and not held.is_renewed:
                     held.lapses = max(held.lapses, began + wish.asked(token).seconds)
         if error is not None and missed:
             self._miss(missed, error)
         self._lose(lost)
+        if renewed and self._on_beats is not None:
+            self._on_beats(renewed)
+
+    def _asked(self, held: Held, wish: Wish) -> Lease:
+        """The lease as it is touched: with what is known of the work, for those who look at leases."""
+        lease, size, expected = wish.asked(held.lease), held.delivery.size, self.expected(held.delivery)
+        if size is None and expected is None:
+            return lease
+        return msgspec.structs.replace(lease, size=size, predicted_seconds=expected)
 
     async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[Held, bool], BrokerUnavailable | None]:
         """Which claims are still ours; empty, and why, if the ledger is away."""
@@ -313,6 +328,11 @@ class Heartbeat:
         for held in ended:
             logger.debug("the lease on %s is lost; its handler is ended", held.delivery.id)  # `reporting` tells people
             self._on_lost(held.delivery)
+
+
+def name_of(delivery: Delivery) -> tuple[str, str]:
+    """Its queue and task."""
+    return (delivery.queue, "" if delivery.message is None else delivery.message.task)
 
 
 def _is_held(answer: Lease | None) -> bool | None:

@@ -75,6 +75,7 @@ class Keeping:
         for entry in entries:
             delivery = Delivery(entry.lease)
             delivery.token = entry.token
+            delivery.size = entry.lease.size
             delivery.is_renewed, delivery.first_beat = entry.is_renewed, entry.first_beat
             self._entrusted[entry.number], self._numbers[delivery] = delivery, entry.number
             taken.append(delivery)
@@ -153,6 +154,7 @@ class _Heartbeat(Heartbeat):
         )  # fmt: skip
         self._keeping = keeping
         self._frozen = False
+        self.expected = lambda delivery: delivery.lease.predicted_seconds  # the child said so
 
     def thaw(self, *, frozen: bool) -> None:
         """Stand still, or go on with what became due meanwhile."""

@@ -25,3 +25,5 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     own_thread: bool = True
     #: False: nothing is learned from how long runs take, and what others learned is not asked for.
     learning: bool = True
+    #: False: nothing is counted and no figures are stored, as measurements need it.
+    statistics: bool = True

@@ -39,10 +39,13 @@ from tenure.runtime.routing import Routing
 from tenure.runtime.sampling import Sampler
 from tenure.runtime.settling import Outbox
 from tenure.runtime.slots import Slots
+from tenure.runtime.statistics import Statistics
+from tenure.runtime.tallying import Tallying
 from tenure.runtime.tether import Tether
 from tenure.settlement import Settlement
 from tenure.state import State
 from tenure.task import Task
+from tenure.timing.tallied import store_seconds
 from tenure.verdict import Lost, Returned, Verdict
 
 #: Suspects run alone, each in a process of its own: at most so many such processes at once. Most of them only ran
@@ -78,6 +81,13 @@ class Path:
         self.learning = learning = Learning(
             state.journal, tasks, broker.traits, clock, lease_seconds=options.lease_seconds, is_on=options.learning
         )
+        heartbeat.expected = learning.foreseen
+        self.statistics = Statistics()
+        self.tallying = Tallying(
+            self.statistics, state.journal, self.beside.wall,
+            nonce=membership.owner.nonce, every_seconds=store_seconds(broker.traits.snapshot_seconds),
+        )  # fmt: skip
+        self._has_statistics = options.statistics
         self.sampler = Sampler(state.journal, learning.observe)
         self.deletions = Deletions(self._tell)
         self.desk = Desk(
@@ -176,12 +186,19 @@ class Path:
         """So many leases could not be renewed for now."""
         self._tell(EventKind.HEARTBEAT_FAILED, {"count": count, "error": error})
 
+    def on_beats(self, names: Sequence[tuple[str, str]]) -> None:
+        """Leases were renewed."""
+        if self._has_statistics:
+            self.statistics.beat(names)
+
     def on_blocked(self, seconds: float, stack: str) -> None:
         """A handler, or the machine, has held our loop."""
         self._tell(EventKind.LOOP_BLOCKED, {"seconds": round(seconds, 3), "stack": stack})
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell sinks and journal."""
+        """Tell sinks and journal what sweeps and burials did."""
+        if self._has_statistics:
+            self.statistics.note_events(events)
         self._bus.publish(events)
 
     # -- the end of the path -----------------------------------------------------------------------
@@ -192,6 +209,8 @@ class Path:
         self.sampler.note(settled, at)
         self.deletions.note(settled, at)
         self.fetching.settled(settled)
+        if self._has_statistics:
+            self.statistics.note(settled, self.beside.wall() - self._clock.monotonic())
         self._note()
         for delivery, settlement in settled:
             reporting.log(delivery, settlement, self._strangers, at=at)

@@ -1,4 +1,6 @@
-"""Pruning: the journal forgets what is old, so that it does not grow for ever. Runs beside the heartbeat.
+"""Pruning: the journal and the audit log forget what is old, so that they do not grow for ever.
+
+Events go by the setting, acts after 400 days (`act.KEPT_SECONDS`). Runs beside the heartbeat.
 
 Of all workers, the one that has the turn prunes: on a cloud's table each look costs money.
 """
@@ -7,9 +9,10 @@ import asyncio
 import logging
 import os
 
+from tenure.act import KEPT_SECONDS
 from tenure.errors import BrokerError
 from tenure.plural import plural
-from tenure.state import Board, Journal
+from tenure.state import State
 
 logger = logging.getLogger("tenure.pruning")
 
@@ -21,12 +24,11 @@ _TURN_SECONDS = 1.5 * PRUNE_SECONDS
 
 
 class Pruner:
-    """Keeps one journal to its window."""
+    """Keeps the journal and the audit log of one place to their windows."""
 
-    def __init__(self, journal: Journal, board: Board, keep_seconds: float) -> None:
+    def __init__(self, state: State, keep_seconds: float) -> None:
         """Keep events for `keep_seconds`."""
-        self._journal = journal
-        self._board = board
+        self._state = state
         self._keep_seconds = keep_seconds
         self._token = os.urandom(8).hex()
 
@@ -35,10 +37,11 @@ class Pruner:
         while True:
             await asyncio.sleep(PRUNE_SECONDS)
             try:
-                if not await self._board.take_turn(TURN, self._token, _TURN_SECONDS):
+                if not await self._state.board.take_turn(TURN, self._token, _TURN_SECONDS):
                     continue
-                gone = await self._journal.prune(self._keep_seconds)
+                gone = await self._state.journal.prune(self._keep_seconds)
+                acts = await self._state.acts.prune(KEPT_SECONDS)
             except BrokerError as error:
                 logger.warning("the journal was not pruned (%s); the next try is in %g s", error, PRUNE_SECONDS)
             else:
-                logger.debug("removed %s from the journal", plural(gone, "old event"))
+                logger.debug("removed %s and %s", plural(gone, "old event"), plural(acts, "old act"))

@@ -202,6 +202,7 @@ class Worker:
             raise
         helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, path.fetching.run]
         helpers += [path.deletions.run, path.learning.run]
+        helpers += [path.tallying.run] if self._options.statistics else []
         helpers += [*self._scheduling(), *self._tidying()]
         jobs: list[Job] = [self._bus.run, *helpers, path.intake.run]
         self._jobs = [self._loop.create_task(self._guarded(job)(), name=f"tenure-{job.__qualname__}") for job in jobs]
@@ -219,7 +220,7 @@ class Worker:
     async def _tidy_up(self) -> None:
         """Return what others left behind before we lease: a later first sweep would take the silence for an outage."""
         first = Sweeper(
-            self._broker, self._state.roster, self._clock, self._bus.publish,
+            self._broker, self._state.roster, self._clock, self._path.publish,
             request=self._options.sweep, triggered_by="start", probe=self._membership.probe,
         )  # fmt: skip
         with contextlib.suppress(BrokerUnavailable):  # the sweeper will say so
@@ -325,6 +326,7 @@ class Worker:
             await self._membership.leave()
         await cancel(helpers)
         await path.sampler.flush()
+        await path.tallying.close()
         path.deletions.tell()
         await path.fetching.flush()
         self._bus.close()

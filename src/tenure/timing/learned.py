@@ -24,6 +24,7 @@ import math
 import msgspec
 
 from tenure.timing.evidence import TOLD_AT_ONCE, Evidence
+from tenure.timing.foresight import Foresight
 from tenure.timing.margin import SAFETY_BUFFER
 from tenure.timing.prior import NO_PRIOR, Estimate, Prior
 from tenure.timing.why import Why, duration
@@ -175,18 +176,17 @@ class Learned:
 
     def predict(self, size: float | None = None) -> float | None:
         """What a run of that size usually takes: half of them take longer. None: nobody can say."""
+        return self.foresight().seconds(size)
+
+    def foresight(self) -> Foresight:
+        """What runs usually take, as it is known now."""
         self._refresh()
         line = self._evidence.line
         if not self._is_halved:  # asked for less often than the lease
             self._is_halved = True
             self._q50 = self._evidence.quantile(0.5)
             self._sized_q50 = None if line is None else self._evidence.ratio(0.5)
-        if size is not None and line is not None and self._sized_q50 is not None:
-            return line.at(size) * self._sized_q50
-        if self._q50 is not None:
-            return self._q50
-        estimate = self._prior.estimate(size)
-        return None if estimate is None else estimate.seconds
+        return Foresight(self._q50, line, self._sized_q50, self._prior)
 
     def quantile(self, q: float, size: float | None = None) -> float | None:
         """What a part `q` of all runs, or of those of that size, stays within. None: there was no run."""

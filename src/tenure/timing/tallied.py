@@ -151,6 +151,11 @@ def encode_depths(at: float, depths: Mapping[str, int]) -> bytes:
     return _encoder.encode(row)
 
 
+def encode_row(row: Row) -> bytes:
+    """A row as it is."""
+    return _encoder.encode(row)
+
+
 def empty() -> bytes:
     """The data of a row that says nothing: it replaces one that is not needed any more."""
     return _encoder.encode(Row(VERSION))
@@ -188,6 +193,13 @@ class Sum:
             if found is None:
                 found = self.series[queue, task, outcome] = Series(queue, task, outcome)
         return found
+
+    def largest(self, most: int = MOST_SERIES) -> list[Series]:
+        """Those that count the most messages, in the order of their names; the rest is added to `OTHER`."""
+        rest = sorted(self.series.values(), key=lambda one: (-one.count, one.queue, one.task, one.outcome))
+        found = Sum(most)
+        found.add(rest)
+        return [found.series[key] for key in sorted(found.series)]
 
 
 def add_counts(counts: dict[str, int] | dict[int, int], more: Mapping[str, int] | Mapping[int, int]) -> None:

@@ -43,7 +43,8 @@ def _on(event: Event) -> str:
 
 def _why(event: Event) -> str:
     code, text = event.data.get("code"), str(event.data.get("reason") or "").partition("\n")[0]
-    return "" if not code and not text else f": {': '.join(str(part) for part in (code, text) if part)}"
+    parts = [str(part) for part in (None if code == "error" and text else code, text) if part]
+    return f": {': '.join(parts)}" if parts else ""
 
 
 def _again(event: Event) -> str:
@@ -125,7 +126,7 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     EventKind.COMPLETED: lambda event: _run(event, "completed"),
     EventKind.RETRIED: lambda event: f"{_run(event, 'failed')}{_why(event)}{_again(event)}",
     EventKind.SNOOZED: lambda event: f"{_message(event)} asked to run later{_on(event)}{_why(event)}{_again(event)}",
-    EventKind.DEAD: lambda event: f"{_run(event, 'is dead')}{_why(event)}",
+    EventKind.DEAD: lambda event: f"{_run(event, 'died')}{_why(event)}",
     EventKind.DUPLICATE: lambda event: f"{_message(event)} was done already; deleted{_on(event)}",
     EventKind.GIVEN_BACK: lambda event: f"{_message(event)} was given back{_on(event)}{_why(event)}{_again(event)}",
     EventKind.LEASE_LOST: _lost,

@@ -13,7 +13,7 @@ def whole(number: float | None, *, estimated: bool = False) -> str:
     if number is None:
         return "–"
     mark = "~" if estimated else ""
-    if number < 100_000:  # noqa: PLR2004 - the largest that fits with its comma
+    if number < 99_999.5:  # noqa: PLR2004 - the largest that fits with its comma
         return f"{mark}{round(number):,}"
     for unit, name in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
         if number < unit * 999.5:

@@ -15,13 +15,15 @@ from tenure.broker import Depth
 from tenure.cli.presence import judged
 from tenure.cli.top.figures import HISTORY_SECONDS, Flows, flows_of, window_seconds
 from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow, WorkerRow
-from tenure.client.tallies import Tallies
+from tenure.client.tallies import OTHER, Tallies
 from tenure.notice import Pause
 from tenure.query import HeldLease, Leases
 from tenure.rules.presence import Judgement
 from tenure.rules.queue_pattern import matches
 
-_NONE = Flow()
+_UNKNOWN = Flow()
+#: Nothing was counted.
+_STILL = Flow(in_per_second=None, out_per_second=0.0)
 
 
 class Reader:
@@ -112,7 +114,7 @@ class Reader:
 
 
 def _queue_row(depth: Depth, pause: Pause | None, workers: Sequence[WorkerRow], flows: Flows) -> QueueRow:
-    flow = flows.queues.get(depth.queue, _NONE)
+    flow = flows.queues.get(depth.queue) or _uncounted(flows)
     return QueueRow(
         queue=depth.queue, waiting=depth.ready, delayed=depth.delayed, running=depth.leased, dead=depth.dead,
         estimated=depth.estimated, oldest_seconds=depth.oldest_age_seconds if depth.ready else None,
@@ -120,6 +122,11 @@ def _queue_row(depth: Depth, pause: Pause | None, workers: Sequence[WorkerRow], 
         workers=sum(matches(depth.queue, one.queues) for one in workers if one.has_presence and not one.gone),
         paused=pause, flow=flow,
     )  # fmt: skip
+
+
+def _uncounted(flows: Flows) -> Flow:
+    """Of what no process counted anything: nothing happened, unless there are more names than are told apart."""
+    return _UNKNOWN if OTHER in flows.queues else _STILL
 
 
 def drains_in(waiting: int | None, flow: Flow) -> float | None:
@@ -140,10 +147,10 @@ def _task_rows(flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth]
     alone = Counter(queue for queue, _ in names)
     rows = []
     for queue, task in names:
-        flow = flows.tasks.get((queue, task), _NONE)
+        flow = flows.tasks.get((queue, task)) or _uncounted(flows)
         depth = depths.get(queue) if alone[queue] == 1 else None
         if depth is not None:
-            flow = _with_rate_in(flow, flows.queues.get(queue, _NONE).in_per_second)
+            flow = _with_rate_in(flow, flows.queues.get(queue, _UNKNOWN).in_per_second)
         rows.append(TaskRow(
             queue=queue, task=task, running=None if is_cut else running[queue, task],
             waiting=None if depth is None else depth.ready,

@@ -13,23 +13,38 @@ import msgspec
 from tenure.adapters.sqlite import (
     cancelling,
     checkpoint,
+    held_leases,
     holding,
     lending,
     looking,
+    queue_list,
     redriving,
     retention,
     returning,
     sending,
     settling,
 )
+from tenure.adapters.sqlite.browsing import Browse
 from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
+from tenure.adapters.sqlite.ready_rows import Bounds
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
-from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.broker import (
+    EVERY_STATE,
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.query import Leases, Page, Query
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
 
@@ -50,6 +65,7 @@ class SqliteBroker:
         """Stand on `store`, which the state may share."""
         self._store = store
         self._turns = Turns()
+        self._noted = queue_list.Noted()
         self._is_idle = True
         self._traits = BrokerTraits(
             min_lease_seconds=0.05,
@@ -67,9 +83,10 @@ class SqliteBroker:
             fairness=FAIRNESS,
             native_expiry=False,
             browsable=EVERY_STATE,
+            ended_order="arrival",
             depth_is_exact=True,
         )
-        self._bounds = lending.Bounds(
+        self._bounds = Bounds(
             self._traits.min_lease_seconds, self._traits.max_lease_seconds, self._traits.lease_byte_limit
         )
 
@@ -102,7 +119,12 @@ class SqliteBroker:
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""
         parcel = sending.prepare(batch, self._traits.body_limit, self._store.clock.wall())
-        return await self._store.write(lambda tx: sending.store(tx, parcel))
+        return await self._store.write(lambda tx: self._send(tx, parcel))
+
+    def _send(self, tx: Transaction, parcel: sending.Parcel) -> list[Sent]:
+        sent = sending.store(tx, parcel)
+        self._noted.note(tx, parcel.sound_queues)
+        return sent
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
         """Why `send` would refuse it."""
@@ -114,7 +136,12 @@ class SqliteBroker:
             [Outgoing(one.message) for one in batch], self._traits.body_limit, self._store.clock.wall()
         )
         refused = [(entry, one.reason) for entry, one in zip(parcel.entries, batch, strict=True)]
-        await self._store.write(lambda tx: settling.put_aside(tx, refused))
+
+        def act(tx: Transaction) -> None:
+            settling.put_aside(tx, refused)
+            self._noted.note(tx, parcel.sound_queues)
+
+        await self._store.write(act)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages. An idle call takes no write lock."""
@@ -137,9 +164,9 @@ class SqliteBroker:
         self._is_idle = not lent.lots
         return lending.as_leases(lent, request, asked)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._store.wait(queues, seconds)
+        await self._store.wait(tuple(queues), seconds, tuple(excluded))
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
@@ -155,7 +182,13 @@ class SqliteBroker:
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """Done: result and hand-offs commit with it."""
         sheet = settling.prepare_acks(batch, self._traits.body_limit, self._store.clock.wall())
-        return _settlements(await self._store.write(lambda tx: settling.ack(tx, sheet)))
+        return _settlements(await self._store.write(lambda tx: self._ack(tx, sheet)))
+
+    def _ack(self, tx: Transaction, sheet: settling.Sheet) -> list[Outcome]:
+        outcomes = settling.ack(tx, sheet)
+        for parcel in sheet.handoffs.values():
+            self._noted.note(tx, parcel.sound_queues)
+        return outcomes
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
         """Failed: counted, and lent again after a delay."""
@@ -169,15 +202,15 @@ class SqliteBroker:
         """Put aside, with raw bytes, counters and reason."""
         return _settlements(await self._store.write(lambda tx: settling.dead_letter(tx, batch)))
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - ids are unique here
         """Send dead letters back to their queue."""
         return await self._store.write(lambda tx: redriving.redrive(tx, ids))
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - ids are unique here
         """Remove messages that nobody holds."""
         return await self._store.write(lambda tx: cancelling.delete(tx, ids))
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:  # noqa: ARG002 - ids are unique here
         """Take messages back, also from those who run them."""
         return await self._store.write(lambda tx: cancelling.cancel(tx, ids))
 
@@ -185,6 +218,7 @@ class SqliteBroker:
         """Return overdue leases, and forget a little of what is long finished."""
         swept = await self._store.write(lambda tx: returning.sweep(tx, request))
         self._store.note_sweep(request.interval_seconds)
+        self._store.later(self._noted.tidy)
         self._store.later(retention.prune_loans)
         self._store.later(self._prune)
         return swept
@@ -194,15 +228,36 @@ class SqliteBroker:
         asked = self._store.clock.monotonic()
         return await self._store.read(lambda view: holding.held(view, owner, request_id, asked))
 
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:  # noqa: ARG002
+        """The lease that `owner` has on a message under `fence`."""
+        asked = self._store.clock.monotonic()
+        return await self._store.read(lambda view: holding.find_lease(view, id, owner, fence, asked))
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """What is held now, soonest deadline first."""
+        asked = None if queues is None else tuple(queues)
+        return await self._store.look(lambda view: held_leases.leases(view, asked, limit))
+
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Ban `owner`, and return what it holds, one batch a transaction."""
         swept = await self._store.write(lambda tx: returning.retire(tx, owner, limit, crashed=crashed))
         self._store.presence.drop(owner)
         return swept
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        """Look at messages in the order in which they came."""
-        return await self._store.look(lambda view: looking.browse(view, queue, state, limit, after))
+    async def browse(self, query: Query) -> Page:
+        """Look at messages: one page, read in short steps."""
+        browse = Browse(query, self._traits.ended_filters)
+        while await self._store.look(browse.step):
+            pass
+        return browse.pager.page()
+
+    async def queues(self) -> list[str]:
+        """The names of the queues there are."""
+        return await self._store.look(queue_list.queues)
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it."""
+        return await self._store.write(lambda tx: self._noted.forget(tx, queue))
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""

@@ -14,6 +14,8 @@ from tenure.adapters.sqlite.states import READY
 
 #: One message in so many is taken from a lower priority.
 FAIRNESS = 10
+#: Queues whose messages are counted. With more of them all counts begin anew, at 0.
+_COUNTED = 100_000
 
 _HEAD = f"""
 SELECT json_group_array(seq) FROM (
@@ -31,6 +33,8 @@ class Turns:
         """Nothing was lent yet."""
         self._calls = 0
         self._lent: dict[str, int] = {}
+        #: Where queues are many: the last one that a call lent from. The next call begins behind it.
+        self.last_served = ""
 
     def rotated(self, queues: Sequence[str]) -> Sequence[str]:
         """The queues, beginning with the next one at each call."""
@@ -42,6 +46,8 @@ class Turns:
 
     def count(self, queue: str, messages: int) -> None:
         """So many more were lent from `queue`."""
+        if len(self._lent) >= _COUNTED:
+            self._lent.clear()
         self._lent[queue] = self._lent.get(queue, 0) + messages
 
     def falls_within(self, queue: str, want: int) -> int:

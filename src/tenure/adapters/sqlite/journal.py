@@ -2,7 +2,8 @@
 
 A page is whatever one call appended, as one row: keeping a hundred events is one insert. An event's place is
 counted back from the last place of its page. The newest page is emptied rather than removed when it grows
-old, so that places go on rising.
+old, so that places go on rising. The events of one message are found by marks (`journal_ids.py`). What processes count
+is kept beside it (`tally_table.py`).
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from tenure.adapters.sqlite import journal_ids, tally_table
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.wake import JOURNAL
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
+from tenure.tally import Tally
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[Event]).decode
@@ -23,6 +27,11 @@ _decode_sample = msgspec.json.Decoder(Sample).decode
 _FORGET_SAMPLES = """
 DELETE FROM sample WHERE queue = ?1 AND task = ?2 AND seq <= (
     SELECT seq FROM sample WHERE queue = ?1 AND task = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)
+"""
+
+_PAGES_ABOUT = """
+SELECT last_seq, count, events FROM journal
+WHERE last_seq BETWEEN ? AND ? AND newest_at >= ? AND instr(events, ?) ORDER BY last_seq
 """
 
 #: What one step of `prune` looks at, and about how much it removes: a few milliseconds of the write lock.
@@ -53,7 +62,8 @@ class SqliteJournal:
             return
         raw = _encode(events)
         times = [event.at for event in events]
-        await self._store.write(lambda tx: _append(tx, len(times), max(times), min(times), raw))
+        marks = journal_ids.marks_of(events)
+        await self._store.write(lambda tx: _append(tx, len(times), max(times), min(times), raw, marks))
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`, oldest first."""
@@ -67,15 +77,32 @@ class SqliteJournal:
         """The place of the newest event; 0 if there is none."""
         return await self._store.read(_last)
 
+    async def first(self) -> int:
+        """The place of the oldest event that is kept; 0 if there is none."""
+        return await self._store.read(_first)
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Return when there is an event behind place `after`, or after `seconds`."""
+        await self._store.wait_for_events(seconds, lambda view: _last(view) > after)
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        """Keep rows. After a power cut the last ones may be gone."""
+        if batch:
+            await self._store.write(lambda tx: tally_table.keep(tx, batch), is_light=True)
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        """Rows of one step."""
+        return await self._store.look(lambda view: tally_table.read(view, step, since, until))
+
     async def prune(self, older_than_seconds: float) -> int:
-        """Forget old events, and samples as old; how many events. In steps: others write in between.
+        """Forget old events, samples and tallies; how many events. In steps: others write in between.
 
         The oldest come first, and the first page with a young event ends it.
         """
         gone = 0
         while True:
             # What comes back after a power cut is forgotten by the next call.
-            step = await self._store.write(lambda tx: _prune(tx, tx.wall - older_than_seconds), is_light=True)
+            step = await self._store.write(lambda tx: _prune(tx, older_than_seconds), is_light=True)
             gone += step.gone
             if not step.is_more:
                 return gone
@@ -96,11 +123,21 @@ def _last(view: View) -> int:
     return last
 
 
-def _append(tx: Transaction, count: int, newest: float, oldest: float, raw: bytes) -> None:
+def _first(view: View) -> int:
+    row = view.db.execute(
+        "SELECT last_seq - count + 1 FROM journal WHERE count > 0 ORDER BY last_seq LIMIT 1"
+    ).fetchone()
+    return 0 if row is None else row[0]
+
+
+def _append(tx: Transaction, count: int, newest: float, oldest: float, raw: bytes, marks: bytes) -> None:
+    last = _last(tx)
     tx.db.execute(
         "INSERT INTO journal (last_seq, count, newest_at, oldest_at, events) VALUES (?, ?, ?, ?, ?)",
-        (_last(tx) + count, count, newest, oldest, raw),
+        (last + count, count, newest, oldest, raw),
     )
+    journal_ids.mark(tx, last + 1, last + count, marks)
+    tx.stirred.add(JOURNAL)
 
 
 def _read(view: View, after: int, limit: int) -> list[StoredEvent]:
@@ -123,20 +160,20 @@ def _about(view: View, message_id: str, since: float, limit: int) -> list[Stored
     """Only pages in whose bytes the id stands are decoded."""
     # Without the quotes around it: those stand everywhere, and would slow the search down.
     written = _encode(message_id)[1:-1]
-    pages = view.db.execute(
-        "SELECT last_seq, count, events FROM journal WHERE newest_at >= ? AND instr(events, ?) ORDER BY last_seq",
-        (since, written),
-    )
     found: list[StoredEvent] = []
-    for last, count, raw in pages:
-        found += [
-            StoredEvent(place, event)
-            for place, event in enumerate(_decode(raw), last - count + 1)
-            if _is_about(event, message_id)
-        ]
+    for first, end in journal_ids.spans_about(view, message_id, _last(view)):
+        pages = view.db.execute(_PAGES_ABOUT, (first, end, since, written))
+        for last, count, raw in pages:
+            found += [
+                StoredEvent(place, event)
+                for place, event in enumerate(_decode(raw), last - count + 1)
+                if _is_about(event, message_id)
+            ]
+            if len(found) >= limit:
+                break
+        pages.close()
         if len(found) >= limit:
             break
-    pages.close()
     return found[:limit]
 
 
@@ -158,8 +195,10 @@ def _samples(view: View, queue: str, task: str, after: int, limit: int) -> list[
     return [StoredSample(seq, _decode_sample(raw)) for seq, raw in rows.fetchall()]
 
 
-def _prune(tx: Transaction, horizon: float) -> Pruned:
+def _prune(tx: Transaction, older_than_seconds: float) -> Pruned:
     """One step, from the oldest on."""
+    horizon = tx.wall - older_than_seconds
+    has_more_tallies = tally_table.prune(tx, older_than_seconds)
     samples = tx.db.execute(_OLD_SAMPLES, (_SAMPLES, horizon)).rowcount
     newest = _last(tx)
     pages = tx.db.execute(
@@ -178,7 +217,8 @@ def _prune(tx: Transaction, horizon: float) -> Pruned:
             break
     if upto:
         tx.db.execute("DELETE FROM journal WHERE last_seq <= ?", (upto,))
-    return Pruned(gone, is_more or samples == _SAMPLES)
+        journal_ids.forget(tx, upto)
+    return Pruned(gone, is_more or has_more_tallies or samples == _SAMPLES)
 
 
 def _prune_page(tx: Transaction, last: int, horizon: float) -> int:

@@ -13,7 +13,7 @@ from tenure.adapters.sqlite import note
 from tenure.adapters.sqlite.many import pieces, placeholders
 from tenure.adapters.sqlite.receipt import Held
 from tenure.adapters.sqlite.release import free_keys, release_claims
-from tenure.adapters.sqlite.states import DEAD, DELAYED, GRACED, NOTED, READY
+from tenure.adapters.sqlite.states import DEAD, DELAYED, LASTING, NOTED, READY
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.record import Ending
@@ -68,6 +68,6 @@ def _update(count: int) -> str:
     return (
         "UPDATE message SET attempts = attempts + entry.column5, crashes = crashes + entry.column6,"
         " lost = lost + entry.column7, state = entry.column2, moment = entry.column3, finished_at = entry.column4,"
-        f" reason = coalesce(entry.column8, reason), extras = (extras | entry.column9) & ~{GRACED}"
+        f" reason = coalesce(entry.column8, reason), extras = (extras | entry.column9) & {LASTING}"
         f" FROM (VALUES {placeholders(9, count)}) AS entry WHERE seq = entry.column1"
     )

@@ -39,7 +39,7 @@ class SqliteRecords:
         """Stand on `store`."""
         self._store = store
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - ids are unique here
         """Everything known about a message."""
         return await self._store.read(lambda view: _get(view, id))
 

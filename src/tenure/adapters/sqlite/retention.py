@@ -44,6 +44,11 @@ def prune_loans(tx: Transaction) -> None:
         f" WHERE fence NOT IN (SELECT fence FROM message INDEXED BY message_leased WHERE state = {LEASED})"
         f" AND fence < (SELECT max(fence) FROM loan) LIMIT {_LOANS})"
     )
+    # With its loan, what a holder said with its beats.
+    tx.db.execute(
+        "DELETE FROM beat WHERE seq IN (SELECT seq FROM beat"
+        f" WHERE fence NOT IN (SELECT fence FROM loan) LIMIT {_LOANS})"
+    )
 
 
 def _prune_messages(tx: Transaction, horizon: int) -> Pruned:

@@ -5,6 +5,8 @@ revived. Run by `writer.py` for `broker.py`; lent again by `lending.py`.
 """
 
 import logging
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -36,12 +38,10 @@ SELECT json_group_array(json_array(seq, id, queue, extras, owner, has_presence, 
     WHERE message.state = {LEASED} AND message.moment < ?
     ORDER BY message.moment LIMIT ?)
 """
-_DELAYED = f"message INDEXED BY message_delayed WHERE state = {DELAYED}"
-_NEXT_DELAYED = f"SELECT min(queue) FROM {_DELAYED} AND queue > ?"
-_MAKE_DUE = f"UPDATE message SET moment = ? WHERE seq IN (SELECT seq FROM {_DELAYED} AND queue = ? AND moment > ?)"
-_MAKE_DUE_NULL = (
-    f"UPDATE message SET moment = ? WHERE seq IN (SELECT seq FROM {_DELAYED} AND queue = ? AND moment IS NULL)"
-)
+_WITHOUT_DUE_TIME = f"""
+SELECT seq, queue FROM message INDEXED BY message_due WHERE state = {DELAYED} AND moment > ?
+UNION ALL SELECT seq, queue FROM message INDEXED BY message_due WHERE state = {DELAYED} AND moment IS NULL
+"""
 _HELD_BY = f"""
 SELECT json_group_array(json_array(seq, id, queue, extras)) FROM (
     SELECT seq, id, queue, {sql_count("extras")} AS extras FROM message {_LEASED}
@@ -91,7 +91,8 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     moves = [_judge(tx, overdue, request.max_attempts) for overdue in _overdue.decode(text)]
     move(tx, moves)
     returned = tuple(one.held.id for one in moves if not one.is_dead)
-    return Swept(returned, tuple(one.held.id for one in moves if one.is_dead), adopted, grace)
+    dead = tuple(one.held.id for one in moves if one.is_dead)
+    return Swept(returned, dead, adopted, grace, queues=_queues(moves))
 
 
 def retire(tx: Transaction, owner: str, limit: int, *, crashed: bool) -> Swept:
@@ -106,13 +107,20 @@ def retire(tx: Transaction, owner: str, limit: int, *, crashed: bool) -> Swept:
     move(tx, moves)
     if not more:
         roster.finish(tx, owner)
-    return Swept(tuple(one.held.id for one in moves), more=more, declared=declared)
+    return Swept(tuple(one.held.id for one in moves), more=more, declared=declared, queues=_queues(moves))
+
+
+def _queues(moves: Sequence[Move]) -> dict[str, str]:
+    return {one.held.id: one.held.queue for one in moves}
 
 
 def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
     """Write down that there was a sweep. True: the one before is too long ago, for those who hold something now."""
     row = tx.db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
-    tx.db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?)", (tx.now,))
+    tx.db.execute(
+        "INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?), ('sweep_seconds', ?)",
+        (tx.now, interval_seconds),
+    )
     if row is not None and tx.now - row[0] <= micros(_INTERVALS_IN_A_GAP * interval_seconds):
         return False
     # Whatever is lent was lent, or could not be touched, while nobody watched.
@@ -137,14 +145,17 @@ def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
 
 def _make_due(tx: Transaction) -> None:
     """What would be due after more than ten years, or at no moment, was edited by hand: it is due now."""
-    far, queue = tx.now + LONGEST_MICROS, ""
-    while (queue := tx.db.execute(_NEXT_DELAYED, (queue,)).fetchone()[0]) is not None:
-        made = tx.db.execute(_MAKE_DUE, (tx.now, queue, far)).rowcount
-        made += tx.db.execute(_MAKE_DUE_NULL, (tx.now, queue)).rowcount
-        if made:
-            many = plural(made, "message")
-            logger.warning("due now, for want of a due time within ten years: %s of queue %s", many, queue)
-            tx.stirred.add(queue)
+    rows = tx.db.execute(_WITHOUT_DUE_TIME, (tx.now + LONGEST_MICROS,)).fetchall()
+    if not rows:
+        return
+    tx.db.execute(
+        "UPDATE message SET moment = ? WHERE seq IN (SELECT value FROM json_each(?))",
+        (tx.now, listed([seq for seq, _ in rows])),
+    )
+    for queue, made in Counter(queue for _, queue in rows).items():
+        many = plural(made, "message")
+        logger.warning("due now, for want of a due time within ten years: %s of queue %s", many, queue)
+        tx.stirred.add(queue)
 
 
 def _judge(tx: Transaction, overdue: Overdue, max_attempts: int) -> Move:

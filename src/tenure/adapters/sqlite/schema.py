@@ -1,8 +1,8 @@
 """The tables, and how an older file becomes a newer one.
 
 One row of `message` is the whole life of a message: what lies in a queue, who holds it, its record, and the
-memory of its id are the same row. Each row is in at most one of four partial indexes, by its state, and
-finished rows are in none. Those that may wait only once are in a fifth one while they wait.
+memory of its id are the same row. Each row is in one partial index by its state (delayed ones in two), and
+finished rows are in none. Those that may wait only once are in one more while they wait.
 
 A row is made as large as it will be when it is leased, so that lending writes in place: in a full page, a row
 that grows splits the page, and that was half the cost of a lease. Hence states are numbers, `moment` is never
@@ -36,7 +36,8 @@ CREATE TABLE message (
     moment INTEGER,
     -- the loan under which it is, or was last, leased
     fence INTEGER NOT NULL DEFAULT 16777216,
-    -- bit 1: it has a key. bit 2: it has a row in note. bit 4: its lease got a fresh window (states.py)
+    -- bit 1: it has a key. bit 2: it has a row in note. bit 4: its lease got a fresh window. From 8 on: how often its
+    -- lease was touched (states.py)
     extras INTEGER NOT NULL DEFAULT 0,
     deliveries INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
@@ -143,8 +144,41 @@ _FOURTH = """
 ALTER TABLE loan ADD COLUMN has_presence INTEGER NOT NULL DEFAULT 1;
 """
 
+_FIFTH = """
+-- What becomes due next, in any queue. Only delayed messages are in it.
+CREATE INDEX message_due ON message (moment) WHERE state = 2;
+
+-- Wall time of the loan. NULL: it was made by an older version.
+ALTER TABLE loan ADD COLUMN leased_at REAL;
+-- What a holder said with its last touch, where it said anything: valid while the message is leased under this fence.
+CREATE TABLE beat (
+    seq INTEGER PRIMARY KEY,
+    fence INTEGER NOT NULL,
+    seconds REAL,
+    size REAL,
+    predicted_seconds REAL
+);
+
+-- The queues there are. `moment`: when something was last seen in it or sent to it, to the minute
+CREATE TABLE queue (name TEXT PRIMARY KEY, moment INTEGER NOT NULL) WITHOUT ROWID;
+
+-- Which messages the events from place first_seq to last_seq are about: 4 bytes for each id (journal_ids.py)
+CREATE TABLE journal_ids (first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, marks BLOB NOT NULL);
+
+CREATE TABLE tally (
+    step INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
+    nonce TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (step, bucket, nonce, number)
+) WITHOUT ROWID;
+
+CREATE TABLE act (seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, act BLOB NOT NULL);
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 
 
 def check_library() -> None:

@@ -59,6 +59,8 @@ class Parcel(NamedTuple):
     #: The values of each statement. None: there are keys, refusals and the like, so each entry is looked at by itself.
     pieces: list[list[object]] | None
     queues: set[str]
+    #: Of those that may be stored: of a refused one the name is perhaps none.
+    sound_queues: set[str]
 
 
 def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
@@ -85,7 +87,9 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
             is_simple = False
         entries.append(entry)
     queues = {entry.message.queue for entry in entries}
-    return Parcel(entries, [_values(piece) for piece in pieces(entries)] if is_simple else None, queues)
+    if is_simple:
+        return Parcel(entries, [_values(piece) for piece in pieces(entries)], queues, queues)
+    return Parcel(entries, None, queues, {entry.message.queue for entry in entries if entry.refusal is None})
 
 
 def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:

@@ -17,7 +17,7 @@ from tenure.adapters.sqlite.moving import Move, move
 from tenure.adapters.sqlite.receipt import STAND, Held, find, row_of
 from tenure.adapters.sqlite.release import finish_keys
 from tenure.adapters.sqlite.sending import Parcel, prepare, store, store_as_it_is
-from tenure.adapters.sqlite.states import COMPLETED, LEASED, NOTED
+from tenure.adapters.sqlite.states import COMPLETED, LASTING, LEASED, NOTED
 from tenure.adapters.sqlite.transaction import Transaction
 from tenure.lease import Lease
 from tenure.record import Ending
@@ -27,7 +27,7 @@ from tenure.verdict import Reason
 T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 
 _FINISH = f"UPDATE message SET state = {COMPLETED}, envelope = NULL, moment = ?, finished_at = ?, result = ?"
-_ACK = f"{_FINISH} WHERE {STAND} AND extras = 0"
+_ACK = f"{_FINISH} WHERE {STAND} AND NOT extras & {LASTING}"
 
 
 class Sheet(NamedTuple):

@@ -1,5 +1,6 @@
-"""The state on SQLite: the five ports over the store that the broker stands on too."""
+"""The state on SQLite: the six ports over the store that the broker stands on too."""
 
+from tenure.adapters.sqlite.act_log import SqliteActLog
 from tenure.adapters.sqlite.board import SqliteBoard
 from tenure.adapters.sqlite.journal import SqliteJournal
 from tenure.adapters.sqlite.ledger import SqliteLedger
@@ -9,7 +10,7 @@ from tenure.adapters.sqlite.store import Store
 
 
 class SqliteState:
-    """Ledger, records, roster, journal and board in one file."""
+    """Ledger, records, roster, journal, board and audit log in one file."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`, which the broker may share."""
@@ -19,6 +20,7 @@ class SqliteState:
         self._roster = SqliteRoster(store)
         self._journal = SqliteJournal(store)
         self._board = SqliteBoard(store)
+        self._acts = SqliteActLog(store)
 
     @property
     def ledger(self) -> SqliteLedger:
@@ -44,6 +46,11 @@ class SqliteState:
     def board(self) -> SqliteBoard:
         """What operators and schedules say."""
         return self._board
+
+    @property
+    def acts(self) -> SqliteActLog:
+        """The audit log."""
+        return self._acts
 
     def wall(self) -> float:
         """The clock of this machine."""

@@ -29,3 +29,7 @@ KEYED = 1
 NOTED = 2
 #: Its lease got a fresh window after an outage, and was not touched since. Cleared when the lease ends.
 GRACED = 4
+#: From this bit on: how often its lease was touched. Set to zero when the lease ends, unless the message ends too.
+BEAT = 8
+#: What stays when a lease ends: `KEYED` and `NOTED`.
+LASTING = KEYED | NOTED

@@ -14,11 +14,11 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.adapters.sqlite import checkpoint, faults, looking, read_only, schema
+from tenure.adapters.sqlite import checkpoint, faults, read_only, schema, serving
 from tenure.adapters.sqlite.forking import GATE, Plug
 from tenure.adapters.sqlite.job import Job
 from tenure.adapters.sqlite.opened_file import OpenedFile
@@ -27,7 +27,7 @@ from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.reader import Reader
 from tenure.adapters.sqlite.timeline import Timeline, seconds
 from tenure.adapters.sqlite.transaction import Transaction, View
-from tenure.adapters.sqlite.wake import Wake
+from tenure.adapters.sqlite.wake import JOURNAL, Wake, Wakes
 from tenure.adapters.sqlite.writer import Writer
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
@@ -52,7 +52,7 @@ class Store:
         self.timeline = Timeline(clock)
         self._folder = Path(f"{options.path}-workers")
         self.presence = Presence(self._folder)
-        self._wake = Wake(self._folder)
+        self._wake = Wakes(self._folder)
         self._file = OpenedFile(options.path, clock)
         self._writer: Writer | None = None
         self._reader: Reader | None = None
@@ -122,15 +122,24 @@ class Store:
         if self._writer is not None:
             self._writer.checkpointer.note_sweep(interval_seconds)
 
-    async def wait(self, queues: Sequence[str], limit: float) -> None:
+    async def wait(self, queues: tuple[str, ...], limit: float, excluded: tuple[str, ...] = ()) -> None:
         """Return when something may have become leasable in `queues`, or after `limit` seconds."""
+        served = serving.served_by(queues, excluded)
+        await self._wait(self._wake.messages, queues, limit, lambda view: serving.leasable_in(view, served))
+
+    async def wait_for_events(self, limit: float, has_more: Callable[[View], bool]) -> None:
+        """Return when `has_more` holds after an append to the journal, or after `limit` seconds."""
+        await self._wait(self._wake.events, (JOURNAL,), limit, lambda view: 0 if has_more(view) else None)
+
+    async def _wait(self, wake: Wake, names: tuple[str, ...], limit: float, due: Callable[[View], int | None]) -> None:
+        """`due`: microseconds until there is something; None: unknown."""
         deadline = self.clock.monotonic() + limit
-        pause = _LOOK_AGAIN_SECONDS if self._wake.listen() else _POLL_SECONDS
+        pause = _LOOK_AGAIN_SECONDS if wake.listen() else _POLL_SECONDS
         while True:
             # First enter, then look: what is committed after the look wakes us.
-            waiter = self._wake.enter(queues)
+            waiter = wake.enter(names)
             try:
-                due_in = await self.read(lambda view: looking.leasable_in(view, queues))
+                due_in = await self.read(due)
                 left = deadline - self.clock.monotonic()
                 if due_in is not None:
                     left = min(left, seconds(due_in))
@@ -140,7 +149,7 @@ class Store:
                 if waiter.done() or left <= pause:
                     return
             finally:
-                self._wake.leave(waiter)
+                wake.leave(waiter)
 
     def _future(self) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
@@ -203,7 +212,7 @@ class Store:
             raise faults.translate(error, path) from error
         # New ones, as those of a parent process are not ours to close.
         self.presence = Presence(self._folder)
-        self._wake = Wake(self._folder)
+        self._wake = Wakes(self._folder)
         self._writer = Writer(write, self.options, self.timeline, self._wake, file)
         self._reader = Reader(read, path, self.timeline, file, self._writer.look_after_wal)
         self._looker = Reader(look, path, self.timeline, file, self._writer.look_after_wal)
@@ -234,7 +243,7 @@ class Store:
             raise faults.translate(error, path) from error
         logger.warning("this user may read the database %s but not write it: it can only be looked at", path)
         self.presence = Presence(self._folder)
-        self._wake = Wake(self._folder)
+        self._wake = Wakes(self._folder)
         self._reader = read_only.ReadOnlyReader(path, seconds, self.timeline, self._file)
         self._looker = read_only.ReadOnlyReader(path, seconds, self.timeline, self._file)
         self._is_read_only = True

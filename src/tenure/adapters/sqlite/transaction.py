@@ -9,8 +9,8 @@ _FENCE_SHIFT = 6
 NO_FENCE = 1 << 31
 
 _LOAN = """
-INSERT INTO loan (fence, owner, request, seconds, has_presence)
-VALUES (max(?, (SELECT max(fence) FROM loan) + 1), ?, ?, ?, ?)
+INSERT INTO loan (fence, owner, request, seconds, has_presence, leased_at)
+VALUES (max(?, (SELECT max(fence) FROM loan) + 1), ?, ?, ?, ?, ?)
 """
 
 
@@ -45,5 +45,5 @@ class Transaction(View):
         The newest loan is never removed, so fences rise within the file. They also rise with time, faster than loans
         are made (15,625 a second): so a file that was put back to an earlier state goes on above where it was.
         """
-        cursor = self.db.execute(_LOAN, (self.now >> _FENCE_SHIFT, owner, request, seconds, has_presence))
+        cursor = self.db.execute(_LOAN, (self.now >> _FENCE_SHIFT, owner, request, seconds, has_presence, self.wall))
         return cursor.lastrowid or 0

@@ -1,9 +1,10 @@
-"""Waking those who wait for messages, in this process and in others.
+"""Waking those who wait for messages or events, in this process and in others.
 
 Each event loop that waits has a named pipe in the folder `<database>-workers`. Whoever commits something that
 can be leased now or later writes to every pipe there, one byte for each queue, so that an idle worker sleeps
 in the kernel and is up within a millisecond. A byte that gets lost costs at most a second: everybody looks
-again by then (`Store.wait`).
+again by then (`Store.wait`). Those who wait for events of the journal have pipes of another name: events are many, and
+must not stir idle workers.
 
 Where the file system knows no named pipes, `listen` says so, and waiting falls back to looking often.
 """
@@ -15,19 +16,62 @@ import os
 import threading
 import zlib
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from tenure.adapters.sqlite.job import call_in
+from tenure.rules.queue_pattern import has_pattern
 
-_SUFFIX = ".wake"
+#: In the set of what a transaction stirred up, among the names of queues: events were appended.
+JOURNAL = "\0journal"
+
+_MESSAGES, _EVENTS = ".wake", ".events"
+#: Whoever serves queues by a pattern is woken for every queue.
+_ALL_MARKS = bytes(range(256))
 
 
-class Wake:
-    """The waiters of this process, its pipes, and those of the others."""
+class Wakes:
+    """Both kinds of waiters, as the writer sees them."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is made when it is first needed."""
+        self.messages = Wake(folder, _MESSAGES)
+        self.events = Wake(folder, _EVENTS)
+
+    def rouse(self, stirred: set[str]) -> None:
+        """Wake those in this process who wait for any of it. Called after the commit, by the writer."""
+        for wake, names in self._apart(stirred):
+            wake.rouse(names)
+
+    def tell_others(self, stirred: set[str]) -> None:
+        """Wake those in other processes who wait for any of it. Called after `rouse`."""
+        for wake, names in self._apart(stirred):
+            wake.tell_others(names)
+
+    def close(self) -> None:
+        """Remove the pipes."""
+        self.messages.close()
+        self.events.close()
+
+    def abandon(self) -> None:
+        """In a forked child: close our ends."""
+        self.messages.abandon()
+        self.events.abandon()
+
+    def _apart(self, stirred: set[str]) -> "list[tuple[Wake, set[str]]]":
+        if JOURNAL not in stirred:
+            return [(self.messages, stirred)]
+        queues = stirred - {JOURNAL}
+        return [(self.messages, queues), (self.events, {JOURNAL})] if queues else [(self.events, stirred)]
+
+
+class Wake:
+    """The waiters of one kind in this process, its pipes, and those of the others."""
+
+    def __init__(self, folder: Path, suffix: str = _MESSAGES) -> None:
+        """`folder` is made when it is first needed; names of pipes end with `suffix`."""
         self._folder = folder
+        self._suffix = suffix
         self._lock = threading.Lock()
         self._waiters: dict[asyncio.AbstractEventLoop, dict[asyncio.Future[None], bytes]] = {}
         self._pipes: dict[asyncio.AbstractEventLoop, tuple[str, int]] = {}
@@ -56,19 +100,19 @@ class Wake:
         """Visible under its name only once it is open: a pipe that nobody reads is taken for a dead one's."""
         self._folder.mkdir(parents=True, exist_ok=True)
         name = os.urandom(8).hex()
-        draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{_SUFFIX}"
+        draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{self._suffix}"
         os.mkfifo(draft, 0o622)
         # For reading and writing, so that it stays open when a writer goes.
         descriptor = os.open(draft, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         draft.rename(final)
         return final.name, descriptor
 
-    def enter(self, queues: Iterable[str]) -> "asyncio.Future[None]":
+    def enter(self, queues: tuple[str, ...]) -> "asyncio.Future[None]":
         """Begin to wait in the running loop. Look for messages *after* this, so that none slips through."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         with self._lock:
-            self._waiters.setdefault(loop, {})[waiter] = _marks(queues)
+            self._waiters.setdefault(loop, {})[waiter] = _wanted_marks(queues)
         return waiter
 
     def leave(self, waiter: "asyncio.Future[None]") -> None:
@@ -92,7 +136,7 @@ class Wake:
     def tell_others(self, queues: Iterable[str]) -> None:
         """Wake everybody in other processes who waits for one of `queues`. Called after `rouse`."""
         try:
-            names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}  # noqa: PTH208 - hot
+            names = {name for name in os.listdir(self._folder) if name.endswith(self._suffix)}  # noqa: PTH208 - hot
         except OSError:
             return  # no folder, or no descriptor left: whoever waits looks again within a second anyway
         with self._lock:
@@ -165,6 +209,12 @@ def _unhook(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
     """Only the loop itself may stop looking at a descriptor, and only then may it be closed."""
     loop.remove_reader(descriptor)
     os.close(descriptor)
+
+
+@lru_cache(maxsize=64)
+def _wanted_marks(queues: tuple[str, ...]) -> bytes:
+    """What to be woken by. A worker waits for the same queues again and again."""
+    return _ALL_MARKS if has_pattern(queues) else _marks(queues)
 
 
 def _marks(queues: Iterable[str]) -> bytes:

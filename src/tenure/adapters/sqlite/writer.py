@@ -25,7 +25,7 @@ from tenure.adapters.sqlite.options import Options
 from tenure.adapters.sqlite.stall import Stalls
 from tenure.adapters.sqlite.timeline import Timeline
 from tenure.adapters.sqlite.transaction import Transaction, View
-from tenure.adapters.sqlite.wake import Wake
+from tenure.adapters.sqlite.wake import Wakes
 from tenure.errors import BrokerUnavailable, StoreReplaced
 
 logger = logging.getLogger("tenure.sqlite")
@@ -49,7 +49,7 @@ class Writer:
         plug: Plug,
         options: Options,
         timeline: Timeline,
-        wake: Wake,
+        wake: Wakes,
         file: OpenedFile,
     ) -> None:
         """The connections of `plug` must be in autocommit mode and give up at once when the file is locked."""

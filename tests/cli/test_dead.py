@@ -226,7 +226,7 @@ def test_ctrl_c_ends_a_redrive_after_the_batch_under_way(
 
 def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
     browsed = Browsed(
-        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(), cursor=1,
+        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(),
         reason=Reason("max_attempts", f"gave up after 3 of 3 attempts; the last one: {'x' * 80}"),
     )  # fmt: skip
     message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)

@@ -1,10 +1,13 @@
 """`tenure top`, drawn: whatever the place holds, the screen is as large as the terminal and no figure is cut."""
 
+import io
 import math
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Group
 
+from tenure.cli.screen import Screen
 from tenure.cli.top.format import age, left, rate, share, span, sparkline, whole
 from tenure.cli.top.headline import Mood, headline
 from tenure.cli.top.layout import sized
@@ -79,6 +82,8 @@ def test_the_screen_is_as_large_as_the_terminal(tab: str, width: int, height: in
     for picture in (_large(), _picture(), Picture(now=NOW)):
         lines = draw(_frame(picture, view=View(tab=tab, section="queues" if tab == "all" else tab)), width, height)
         assert len(lines) == height
+        out = Screen(width=width, force_terminal=True, file=io.StringIO())
+        out.print(Group(*lines))  # as it is drawn for people
         for line in lines:
             assert line.cell_len <= width, line.plain
             assert line.plain.isprintable(), repr(line.plain)
@@ -115,7 +120,7 @@ def test_a_healthy_screen_has_no_colours() -> None:
 def test_overdue_is_red_and_negative() -> None:
     lines = draw(_frame(_picture(leases=(_lease(left=-4.0),)), view=View(tab="leases", section="leases")), 120, 24)
     row = next(line for line in lines if "-4 s" in line.plain)
-    assert [row.plain[span.start : span.end].strip() for span in row.spans if span.style == "red"][0] == "-4 s"
+    assert next(row.plain[span.start : span.end].strip() for span in row.spans if span.style == "red") == "-4 s"
 
 
 def test_what_cannot_be_known_is_a_dash_and_none_is_zero() -> None:
@@ -156,6 +161,8 @@ def test_the_order_is_marked() -> None:
     view = View(tab="queues", section="queues", orders={"queues": Order("queue", ascending=True)})
     header = draw(_frame(_picture(), view=view), 80, 24)[4].plain
     assert header.startswith(" queue▴")
+    by_length = View(tab="queues", section="queues", orders={"queues": Order("p95", ascending=False)})
+    assert draw(_frame(_picture(), view=by_length), 80, 24)[4].plain.startswith(" queue  ")
     assert "▾waiting" in draw(_frame(_picture(), view=View(tab="queues")), 80, 24)[4].plain
 
 
@@ -206,7 +213,7 @@ SENTENCES = [
         _picture(total=Flow(out_per_second=1.0, error_share=0.25),
                  tasks=(TaskRow(queue="q", task="fax", running=0, flow=Flow(out_per_second=1.0, error_share=0.9)),)),
         Mood.SOON,
-        "25 % of the runs of the last minute failed, most of task fax",
+        "90 % of the runs of fax failed in the last minute",
     ),
     (
         _picture(queues=(_queue(oldest_seconds=200.0, drains_in_seconds=math.inf),)),
@@ -251,8 +258,10 @@ def test_the_worst_comes_first_and_the_rest_is_counted() -> None:
         (whole(None), "–"), (whole(0), "0"), (whole(99_999), "99,999"), (whole(123_456), "123 k"),
         (whole(1_204_332), "1.2 M"), (whole(12_345_678), "12 M"), (whole(5, estimated=True), "~5"),
         (rate(None), "–"), (rate(0.0), "0"), (rate(0.02), "0.02"), (rate(3.21), "3.2"), (rate(312.4), "312"),
-        (rate(9_812.0), "9,812"), (span(None), "–"), (span(0.0), "0 s"), (span(0.0001), "<1 ms"), (span(0.34), "340 ms"),
-        (span(0.9996), "1.0 s"), (span(3.44), "3.4 s"), (span(9.99), "9 s"), (span(42.0), "42 s"), (span(720), "12 min"),
+        (rate(9_812.0), "9,812"), (span(None), "–"), (span(0.0), "0 s"), (span(0.0001), "<1 ms"),
+        (span(0.34), "340 ms"),
+        (span(0.9996), "1.0 s"), (span(3.44), "3.4 s"), (span(9.99), "9 s"), (span(42.0), "42 s"),
+        (span(720), "12 min"),
         (span(97_200.0), "27 h"), (span(300_000.0), "3 d"), (span(math.inf), "grows"), (age(2.9), "2 s"),
         (left(12.2), "12 s"), (left(-3.9), "-3 s"), (left(-0.4), "0 s"), (share(None), "–"), (share(0.0), "0 %"),
         (share(0.0001), "<0.1 %"), (share(0.003), "0.3 %"), (share(0.12), "12 %"), (share(20.0), ">999 %"),

@@ -122,7 +122,8 @@ def test_an_unknown_key_does_nothing() -> None:
     [
         (b"q", ["q"]), (b"\x1b[A\x1b[B", ["up", "down"]), (b"\x1bOC", ["right"]), (b"\x1b", ["escape"]),
         (b"\t\x1b[Z\r\n\x7f", ["tab", "back-tab", "enter", "enter", "backspace"]), ("é".encode(), ["é"]),
-        (b"\x1b[5~\x1b[6~", ["page-up", "page-down"]), (b"\x1b[200~x\x1b[1;5C", ["x"]), (b"\x00\x01", []), (b"\xff", []),
+        (b"\x1b[5~\x1b[6~", ["page-up", "page-down"]), (b"\x1b[200~x\x1b[1;5C", ["x"]),
+        (b"\x00\x01", []), (b"\xff", []),
     ],
 )  # fmt: skip
 def test_bytes_of_a_terminal_are_keys(sent: bytes, keys: list[str]) -> None:

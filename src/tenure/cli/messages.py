@@ -154,12 +154,14 @@ async def _collect(app: Tenure, asked: _Asked, states: Sequence[MessageState]) -
 
 def _go_on(found: Listing, limit: int) -> str:
     """How far it looked, and how to see the rest."""
-    looked = "" if found.looked_at is None else f", {plural(found.looked_at, 'message')} looked at"
-    if found.looked_at is not None and found.looked_until is not None and len(found.seen) < limit:
-        looked += f", as far as {local(found.looked_until)}"
     number = f"The first {plural(len(found.seen), 'message')}" if found.seen else "None so far"
-    how = "--limit shows more" if found.cursor is None else f"go on with --after {found.cursor}, or a larger --limit"
-    return f"{number}{looked}; {how}."
+    looked = ""
+    if found.looked_at is not None and found.looked_at > len(found.seen):
+        looked = f" of {found.looked_at:,} looked at"
+        if found.looked_until is not None and len(found.seen) < limit:
+            looked += f", up to {local(found.looked_until)}"
+    on = "" if found.cursor is None else f", --after {found.cursor} goes on"
+    return f"{number}{looked}; --limit shows more{on}."
 
 
 def _paused(pause: Pause, wall: float) -> "Text":

@@ -22,6 +22,8 @@ _SILENT_SECONDS = 10.0
 _OVERDUE_SECONDS = 1.0
 #: From this part of failed runs on, and from so long a wait in a growing queue.
 _MANY_ERRORS, _LONG_WAIT_SECONDS = 0.1, 60.0
+#: Of fewer runs nothing is said.
+_FEW_RUNS = 5
 
 
 class Mood(StrEnum):
@@ -100,12 +102,14 @@ def _gone(picture: Picture) -> Iterator[Headline]:
 
 
 def _failing(picture: Picture) -> Iterator[Headline]:
-    if (picture.total.error_share or 0.0) < _MANY_ERRORS:
-        return
-    worst = max(picture.tasks, key=lambda one: (one.flow.error_share or 0.0) * (one.flow.out_per_second or 0.0),
-                default=None)  # fmt: skip
-    of = f", most of task {worst.task}" if worst is not None and worst.flow.error_share else ""
-    yield Headline(Mood.SOON, f"{share(picture.total.error_share)} of the runs of the last minute failed{of}")
+    """The task with most failures, where many of its runs fail; more than one run, so that it can be said."""
+    runs = {one: (one.flow.out_per_second or 0.0) * picture.window_seconds for one in picture.tasks}
+    bad = [one for one in picture.tasks if (one.flow.error_share or 0.0) >= _MANY_ERRORS and runs[one] >= _FEW_RUNS]
+    if bad:
+        worst = max(bad, key=lambda one: (one.flow.error_share or 0.0) * runs[one])
+        others = f" (and of {plural(len(bad) - 1, 'other task')})" if len(bad) > 1 else ""
+        part = share(worst.flow.error_share)
+        yield Headline(Mood.SOON, f"{part} of the runs of {worst.task} failed in the last minute{others}")
 
 
 def _growing(picture: Picture) -> Iterator[Headline]:

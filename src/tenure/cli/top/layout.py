@@ -81,13 +81,13 @@ def header(fitted: Sequence[tuple[Column[R], int]], heading: str, sorted_by: str
     text = Text(no_wrap=True, overflow="crop")
     for at, (column, width) in enumerate(fitted):
         name = heading if at == 0 else column.name
-        text.append(" " * GAP if at else "")
         if column.name != sorted_by:
+            text.append(" " * GAP if at else "")
             text.append(sized(name, width, right=column.right), style="bold dim")
             continue
         mark = "▴" if ascending else "▾"
         over = 1 if column.right and at and cell_len(name) >= width else 0  # then the mark stands in the gap
-        text.right_crop(over)
+        text.append(" " * (GAP - over) if at else "")
         shown = f"{mark}{name}" if column.right else f"{name}{mark}"
         text.append(sized(shown, width + over, right=column.right), style="bold")
     return text

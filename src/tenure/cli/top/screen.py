@@ -143,8 +143,8 @@ def _figures(frame: Frame, width: int) -> Text:
     picture, flow = frame.picture, frame.picture.total
     text = Text(" ")
     for name, figure, style in (
-        ("in", f"{rate(flow.in_per_second)}/s", ""),
-        ("out", f"{rate(flow.out_per_second)}/s", ""),
+        ("in", _per_second(flow.in_per_second), ""),
+        ("out", _per_second(flow.out_per_second), ""),
         ("waiting", whole(picture.waiting), ""),
         ("running", whole(picture.running), ""),
         ("errors", share(flow.error_share), ""),
@@ -155,6 +155,10 @@ def _figures(frame: Frame, width: int) -> Text:
             text.append_text(more)
     free = min(_COURSE, width - text.cell_len - 3)
     return Text.assemble(text, "  ", (sparkline(flow.history, free).lstrip(), FAINT)) if free >= _LEAST_COURSE else text
+
+
+def _per_second(number: float | None) -> str:
+    return "–" if number is None else f"{rate(number)}/s"
 
 
 def _tabs(frame: Frame, width: int) -> Text:

@@ -113,7 +113,7 @@ def lease_table(now: float) -> Table[HeldLease]:
         columns=(
             Column(name="task", least=12, most=28, right=False, key=lambda row: row.task,
                    cell=lambda row: Cell(row.task or "–")),
-            Column(name="id", least=8, most=32, rank=3, right=False, keeps_end=True,
+            Column(name="id", least=8, most=14, rank=3, right=False, keeps_end=True,
                    cell=lambda row: Cell(row.id, FAINT)),
             Column(name="worker", least=12, most=24, rank=1, right=False, key=lambda row: row.owner,
                    cell=lambda row: Cell(holder(row.owner))),
@@ -194,7 +194,7 @@ def _flow_columns() -> tuple[Column[Any], ...]:
         Column(name="p95", least=6, rank=3, key=lambda row: row.flow.p95_seconds,
                cell=lambda row: _faint(span(row.flow.p95_seconds))),
         Column(name="errors", least=6, rank=1, key=lambda row: row.flow.error_share, cell=_errors),
-        Column(name="lease", least=5, rank=6, key=lambda row: row.flow.lease_use, cell=_lease_use),
+        Column(name="lease", least=6, rank=6, key=lambda row: row.flow.lease_use, cell=_lease_use),
     )  # fmt: skip
 
 
@@ -233,8 +233,7 @@ def _errors(row: QueueRow | TaskRow) -> Cell:
 
 
 def _lease_use(row: QueueRow | TaskRow) -> Cell:
-    use = row.flow.lease_use
-    return Cell("–", FAINT) if use is None else Cell(f"{use:.0%}" if use < 9.995 else ">999%")  # noqa: PLR2004 - width
+    return _faint(share(row.flow.lease_use))
 
 
 def _rest_style(row: HeldLease, rest: float) -> str:

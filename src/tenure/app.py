@@ -206,7 +206,8 @@ class Tenure(Registry):
         """Make a worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
 
         - `concurrency`: Messages at once; default: 10 (`TENURE_CONCURRENCY`).
-        - `queues`: Serve these queues only; default: those of the app's tasks.
+        - `queues`: Serve these queues only; default: those of the app's tasks. A `*` stands for any characters:
+          `["*-tasks"]` serves the queues of all clients, also of those that come later. `worker.serve` changes them.
         - `name`: The worker's name in logs, events and `tenure workers`; default: host and pid.
         - `slot`: An identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
           unit): a new worker in it proves that the one before is dead. Default: `TENURE_SLOT`, else none.
@@ -228,7 +229,7 @@ class Tenure(Registry):
         settings = self.settings
         options = WorkerOptions(
             concurrency=settings.concurrency if concurrency is None else concurrency,
-            queues=tuple(map(self.queue_named, queues)),
+            queues=tuple(map(self.queues_named, queues)),
             name=name,
             slot=settings.slot if slot is None else slot,
             lease_seconds=settings.lease_seconds,
@@ -243,6 +244,7 @@ class Tenure(Registry):
             locate=locate_task if reference is None else lambda _task: locate(reference),
             lifespan=self._enter_lifespan,
             schedules=lambda: tuple(self.schedules.values()),
+            queues_named=self.queues_named,
             client=self.client,
             router=self._router,
             sinks=sinks,

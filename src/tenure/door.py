@@ -88,7 +88,7 @@ class Door:
         (sent,) = await send_checked(self.broker, self._claim_check, (out,), (id,))
         if sent.refusal is not None:
             raise _refused(sent)
-        return Handle(self, sent.id, reader(call), duplicate=sent.duplicate)
+        return Handle(self, sent.id, reader(call), duplicate=sent.duplicate, queue=out.message.queue)
 
     async def submit_many(self, calls: Sequence[Call[R]], options: Options) -> list[Handle[R]]:
         """Send many calls; those that are refused do not hold up the others, and are told in one `PartlySent`."""
@@ -118,7 +118,8 @@ class Door:
                 if sent.refusal is not None:
                     refusals[place] = _refused(sent)
                 else:
-                    handles[place] = Handle(self, sent.id, reader(calls[place]), duplicate=sent.duplicate)
+                    read, queue = reader(calls[place]), batch[place].message.queue
+                    handles[place] = Handle(self, sent.id, read, duplicate=sent.duplicate, queue=queue)
         if refusals:
             raise _partly(handles, refusals)
         return [handle for handle in handles if handle is not None]
@@ -174,15 +175,15 @@ class Door:
 
     # -- asking ------------------------------------------------------------------------------------
 
-    async def record(self, id: str) -> Record | None:
-        """Everything known about a message of this namespace. None: nothing."""
+    async def record(self, id: str, queue: str | None = None) -> Record | None:
+        """Everything known about a message of this namespace. None: nothing. `queue`: where to look first."""
         await self.open()
         record = None
         if self._namespace is not None and not id.startswith(f"{self._namespace}/"):
             # As it was given to `submit(id=…)`; somebody else's of that name must not hide it.
-            record = await self.state.records.get(f"{self._namespace}/{id}")
+            record = await self.state.records.get(f"{self._namespace}/{id}", queue)
         if record is None:
-            record = await self.state.records.get(id)
+            record = await self.state.records.get(id, queue)
         if record is not None and self._namespace is not None and not record.queue.startswith(f"{self._namespace}/"):
             where = record.queue.rpartition("/")[0]
             other = f"namespace {where!r}" if where else "no namespace"
@@ -190,18 +191,18 @@ class Door:
             raise MessageNotFound(msg)
         return record
 
-    async def cancel(self, id: str) -> bool:
+    async def cancel(self, id: str, queue: str | None = None) -> bool:
         """Take a message back, also from a worker that runs it; recorded. False: it was finished or dead already."""
-        record = await self.record(id)
+        record = await self.record(id, queue)
         if record is None:
             msg = f"no message {id} is known here: it was never sent to this place, or its record has expired"
             raise MessageNotFound(msg)
-        (cancelled,) = await self.operator(by=this_user()).cancel([record.id])
+        (cancelled,) = await self.operator(by=this_user()).cancel([record.id], record.queue)
         return cancelled.was is not None
 
-    def operator(self, *, by: str, triggered_by: str = "api") -> Operator:
+    def operator(self, *, by: str, triggered_by: str = "api", source: str = "") -> Operator:
         """Somebody who acts on messages and queues here."""
-        return Operator(self.broker, self.state, self.clock, by=by, triggered_by=triggered_by)
+        return Operator(self.broker, self.state, self.clock, by=by, triggered_by=triggered_by, source=source)
 
     def deadline_in(self, timeout: float | timedelta | None) -> float | None:
         """So long from now, on the monotonic clock."""

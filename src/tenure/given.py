@@ -15,6 +15,7 @@ LONGEST_SECONDS = 3653 * 86_400.0
 MOST_ATTEMPTS = 2**31
 
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_QUEUES = re.compile(r"[A-Za-z0-9*][A-Za-z0-9._*-]{0,199}")
 
 #: What other libraries call the same thing.
 _ELSEWHERE = {
@@ -52,3 +53,8 @@ def seconds(value: float | timedelta, name: str, *, least: float = 0.0) -> float
 def is_queue(name: object) -> bool:
     """Whether that can name a queue: ASCII letters, digits, dots, dashes and underscores."""
     return isinstance(name, str) and _QUEUE.fullmatch(name) is not None
+
+
+def is_queue_pattern(name: object) -> bool:
+    """Whether that can name a queue, or queues by a pattern in which `*` stands for any characters."""
+    return isinstance(name, str) and _QUEUES.fullmatch(name) is not None

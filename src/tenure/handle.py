@@ -26,12 +26,12 @@ _PAUSE_GROWTH = 1.5
 class Asker(Protocol):
     """What a handle needs of its app."""
 
-    async def record(self, id: str) -> Record | None:
-        """Everything known about a message."""
+    async def record(self, id: str, queue: str | None = None) -> Record | None:
+        """Everything known about a message. `queue`: where to look first."""
         ...
 
-    async def cancel(self, id: str) -> bool:
-        """Take the message back."""
+    async def cancel(self, id: str, queue: str | None = None) -> bool:
+        """Take the message back. `queue`: where to look first."""
         ...
 
     async def pause_until(self, deadline: float | None, seconds: float) -> bool:
@@ -46,16 +46,17 @@ class Asker(Protocol):
 class Handle(Generic[R_co]):
     """One message that was sent, by its id. Returned by `submit`, or made by `app.handle(id)` and `task.handle(id)`."""
 
-    __slots__ = ("_app", "_read", "duplicate", "id")
+    __slots__ = ("_app", "_queue", "_read", "duplicate", "id")
 
-    def __init__(self, app: Asker, id: str, read: Read, *, duplicate: bool = False) -> None:
-        """Refer to message `id`."""
+    def __init__(self, app: Asker, id: str, read: Read, *, duplicate: bool = False, queue: str | None = None) -> None:
+        """Refer to message `id`. `queue`: where it was sent to, if that is known; it is found faster."""
         #: The message's id.
         self.id = id
         #: True: nothing new was stored; this is an earlier message with the same `id`, `key` or `unique` value.
         self.duplicate = duplicate
         self._app = app
         self._read = read
+        self._queue = queue
 
     async def status(self) -> Record:
         """Return where the message is now: state, attempt, progress, lease, next attempt, last error.
@@ -63,7 +64,7 @@ class Handle(Generic[R_co]):
         Raises `MessageNotFound` if no such message is known: it was never sent to this store, or its record has
         expired (7 days after its end).
         """
-        record = await self._app.record(self.id)
+        record = await self._app.record(self.id, self._queue)
         if record is None:
             msg = f"no message {self.id} is known here: it was never sent to this place, or its record has expired"
             raise MessageNotFound(msg)
@@ -91,7 +92,7 @@ class Handle(Generic[R_co]):
         Returns False if it was finished or dead already; then nothing was changed. Its key is free at once. An async
         handler is cancelled within a second or so, a thread sees `ctx.lease_lost`. The act is recorded in the journal.
         """
-        return await self._app.cancel(self.id)
+        return await self._app.cancel(self.id, self._queue)
 
     def __repr__(self) -> str:
         """Show the id."""

@@ -1,4 +1,4 @@
-"""Operating: what people do to messages and queues from outside. Every act is recorded in the journal.
+"""Operating: what people do to messages and queues from outside. Every act is recorded: in the journal and audit log.
 
     cancel, delete, redrive   messages by id
     redrive_all               dead letters by what they are, at a rate (`redriving.py`)
@@ -6,24 +6,28 @@
     pause, resume             a queue
     forget                    a schedule
 
-Each act goes in batches, and each batch is recorded before the next begins. What happened to a message is in its own
-record too, in the same step as the act. Used by `Handle.cancel` and by the command line; what can be touched is
+Each act goes in batches of one queue, and each batch is recorded before the next begins: an event (`event.py`), kept as
+long as the journal, and an act (`act.py`), kept for 400 days; both name the queue. What happened to a message is in its
+own record too, in the same step as the act. Used by `Handle.cancel` and by the command line; what can be touched is
 decided by the broker, in one step for each message.
+
+Ids are found fastest with their queue. Without it their records are asked first.
 """
 
 import asyncio
 import getpass
 import logging
 import socket
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from tenure import envelope
-from tenure.broker import Broker, Browsed
+from tenure.act import MOST_IDS, Act
+from tenure.broker import Broker, Query
+from tenure.client.browse_all import pages
 from tenure.clock import Clock
-from tenure.errors import BodyUndecodable, BrokerError
+from tenure.errors import BrokerError
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.notice import Pause
@@ -39,6 +43,9 @@ logger = logging.getLogger("tenure.operating")
 #: How long to wait before each further try to write an act down.
 _AGAIN_SECONDS = (0.2, 1.0, 3.0, 5.0)
 
+#: So many records are asked for at a time.
+_LOOKED_UP_AT_ONCE = 20
+
 #: What `purge` may remove: everything that nobody holds. What runs is cancelled, not purged.
 PURGEABLE = (MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
 
@@ -53,41 +60,56 @@ class Cancelled(msgspec.Struct, frozen=True):
 class Operator:
     """Acts on one place, under one name."""
 
-    def __init__(self, broker: Broker, state: State, clock: Clock, *, by: str = "", triggered_by: str = "api") -> None:
-        """`by` says who acts, `triggered_by` through which door."""
+    def __init__(
+        self, broker: Broker, state: State, clock: Clock, *, by: str = "", triggered_by: str = "api", source: str = ""
+    ) -> None:
+        """`by` says who acts, `triggered_by` through which door, `source` from where (empty: this machine)."""
         self._broker = broker
         self._state = state
         self._clock = clock
         self._by = by
         self._triggered_by = triggered_by
+        self._source = source
 
-    async def cancel(self, ids: Sequence[str]) -> list[Cancelled]:
-        """Take messages back, also from workers that run them; one answer each, in order."""
-        return [one for batch in self._batches(ids) for one in await _whole(self._cancel(batch))]
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[Cancelled]:
+        """Take messages back, also from workers that run them; one answer each, in order.
 
-    async def _cancel(self, batch: Sequence[str]) -> list[Cancelled]:
-        met = [*map(Cancelled, batch, await self._broker.cancel(batch))]
+        `queue`: where they are, if that is known.
+        """
+        found: dict[str, Cancelled] = {}
+        async for batch, where in self._batches(ids, queue):
+            found.update((one.id, one) for one in await _whole(self._cancel(batch, where)))
+        return [found[id] for id in dict.fromkeys(ids)]
+
+    async def _cancel(self, batch: Sequence[str], queue: str | None) -> list[Cancelled]:
+        met = [*map(Cancelled, batch, await self._broker.cancel(batch, queue))]
         done = [one for one in met if one.was is not None]
         running = sum(one.was is MessageState.LEASED for one in done)
-        await self._record(EventKind.CANCELLED, [one.id for one in done], running=running)
+        await self._record(EventKind.CANCELLED, [one.id for one in done], queue, running=running)
         return met
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
-        """Remove what nobody holds; the ids that were removed."""
-        return [id for batch in self._batches(ids) for id in await _whole(self._delete(batch, EventKind.DELETED))]
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
+        """Remove what nobody holds; the ids that were removed. `queue`: where they are, if that is known."""
+        return [
+            id
+            async for batch, where in self._batches(ids, queue)
+            for id in await _whole(self._delete(batch, EventKind.DELETED, where))
+        ]
 
-    async def _delete(self, batch: Sequence[str], kind: EventKind, **more: object) -> list[str]:
-        gone = await self._broker.delete(batch)
-        await self._record(kind, gone, **more)
+    async def _delete(self, batch: Sequence[str], kind: EventKind, queue: str | None, **more: object) -> list[str]:
+        gone = await self._broker.delete(batch, queue)
+        await self._record(kind, gone, queue, **more)
         return gone
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
-        """Send dead letters back to their queue; the ids that were moved."""
-        return [id for batch in self._batches(ids) for id in await _whole(self._redrive(batch))]
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
+        """Send dead letters back to their queue; the ids that were moved. `queue`: theirs, if that is known."""
+        return [
+            id async for batch, where in self._batches(ids, queue) for id in await _whole(self._redrive(batch, where))
+        ]
 
-    async def _redrive(self, batch: Sequence[str]) -> list[str]:
-        back = await self._broker.redrive(batch)
-        await self._record(EventKind.REDRIVEN, back)
+    async def _redrive(self, batch: Sequence[str], queue: str | None) -> list[str]:
+        back = await self._broker.redrive(batch, queue)
+        await self._record(EventKind.REDRIVEN, back, queue)
         return back
 
     async def redrive_all(
@@ -98,12 +120,14 @@ class Operator:
         Interrupted, it is started anew with the same words, and goes on. `dry_run`: only say which.
         """
         letters = [letter async for letter in find(self._broker, queues, which)]
-        ids, kinds = [letter.browsed.id for letter in letters], dict(kinds_of(letters))
+        queue_of = {letter.browsed.id: letter.browsed.queue for letter in letters}
+        ids, kinds = list(queue_of), dict(kinds_of(letters))
         moved: list[str] = []
         if not dry_run:
             limit = self._broker.traits.batch_limit
             async for batch in in_turn(ids, self._clock, asyncio.sleep, batch_limit=limit, per_second=per_second):
-                moved += await self.redrive(batch)
+                for queue, some in _grouped(batch, queue_of).items():
+                    moved += await self.redrive(some, queue)
         return Redrive(tuple(ids), kinds, tuple(moved))
 
     async def purge(self, queue: str, states: Sequence[MessageState]) -> AsyncGenerator[int, None]:
@@ -111,80 +135,100 @@ class Operator:
 
         What is sent after it began stays, so that it ends however fast others send.
         """
-        limit, began = self._broker.traits.batch_limit, self._clock.wall()
+        limit, began = self._broker.traits.batch_limit, self._state.wall()
         for state in states:
-            after = 0
-            while page := await self._broker.browse(queue, state, limit=limit, after=after):
-                after = page[-1].cursor
-                page = [one for one in page if not _sent_after(one, began)]
-                if not page:
-                    break
-                ids = [one.id for one in page]
-                yield len(await _whole(self._delete(ids, EventKind.PURGED, queue=queue, state=state.value)))
+            query = Query(states=(state,), queues=(queue,), bodies=False, limit=limit)
+            async for page in pages(self._broker, query):
+                ids = [one.id for one in page.messages if one.sent_at is None or one.sent_at <= began]
+                if ids:
+                    yield len(await _whole(self._delete(ids, EventKind.PURGED, queue, state=state.value)))
+                elif page.messages and state is MessageState.READY:
+                    break  # in the order in which they came: all others are newer still
 
     async def pause(self, queue: str) -> bool:
         """Ask workers to lease nothing from a queue. False: it was paused already."""
         changed = await self._state.board.pause(Pause(queue, self._clock.wall(), self._by))
         if changed:
-            await self._publish(EventKind.PAUSED, queue)
+            await self._write(EventKind.PAUSED, queue)
         return changed
 
     async def resume(self, queue: str) -> bool:
         """Let workers lease again. False: it was not paused."""
         changed = await self._state.board.resume(queue)
         if changed:
-            await self._publish(EventKind.RESUMED, queue)
+            await self._write(EventKind.RESUMED, queue)
         return changed
 
     async def forget(self, schedule: str) -> bool:
         """Forget the last tick of a schedule: it begins anew, or is no more. False: it was not known."""
         changed = await self._state.board.forget(schedule)
         if changed:
-            data = {"schedule": schedule, **self._who()}
-            await self._append(Event(EventKind.FORGOTTEN, self._clock.wall(), data=data))
+            await self._write(EventKind.FORGOTTEN, None, schedule=schedule)
         return changed
 
-    def _batches(self, ids: Sequence[str]) -> Iterator[list[str]]:
-        unique = list(dict.fromkeys(ids))
+    async def _batches(
+        self, ids: Sequence[str], queue: str | None
+    ) -> AsyncGenerator[tuple[list[str], str | None], None]:
+        """Batches of one queue each, with their queue. None: nothing is known of these ids."""
         size = self._broker.traits.batch_limit
-        return (unique[start : start + size] for start in range(0, len(unique), size))
+        unique = list(dict.fromkeys(ids))
+        for begin in range(0, len(unique), size):
+            some = unique[begin : begin + size]
+            queue_of = dict.fromkeys(some, queue) if queue is not None else await self._look_up(some)
+            for where, batch in _grouped(some, queue_of).items():
+                yield batch, where
 
-    async def _record(self, kind: EventKind, ids: Sequence[str], **more: object) -> None:
+    async def _look_up(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """In which queue each message is, as far as its record says."""
+        found: dict[str, str | None] = {}
+        for begin in range(0, len(ids), _LOOKED_UP_AT_ONCE):
+            some = ids[begin : begin + _LOOKED_UP_AT_ONCE]
+            records = await asyncio.gather(*(self._state.records.get(id) for id in some))
+            found.update((id, None if one is None else one.queue) for id, one in zip(some, records, strict=True))
+        return found
+
+    async def _record(self, kind: EventKind, ids: Sequence[str], queue: str | None, **more: object) -> None:
         if ids:
-            queue = more.pop("queue", None)
-            data = {"count": len(ids), "ids": list(ids), **self._who(), **more}
-            where = queue if isinstance(queue, str) else None
-            await self._append(Event(kind, self._clock.wall(), where, data=data))
+            await self._write(kind, queue, ids, **more)
 
-    async def _publish(self, kind: EventKind, queue: str) -> None:
-        await self._append(Event(kind, self._clock.wall(), queue, data=self._who()))
+    async def _write(
+        self, kind: EventKind, queue: str | None, ids: Sequence[str] | None = None, **more: object
+    ) -> None:
+        """Write an act down, for those who follow events and for those who ask in a year."""
+        at = self._clock.wall()
+        who = {"triggered_by": self._triggered_by, "by": self._by}
+        named = {} if ids is None else {"count": len(ids), "ids": list(ids)}
+        act = Act(
+            kind.value, at, self._by, self._triggered_by, self._source, queue,
+            count=len(ids or ()), ids=tuple(ids or ())[:MOST_IDS], data=dict(more),
+        )  # fmt: skip
+        event = Event(kind, at, queue, data={**named, **who, **more})
+        await self._insist(lambda: self._state.journal.append([event]), "journal", event)
+        await self._insist(lambda: self._state.acts.record([act]), "audit log", act)
 
-    async def _append(self, event: Event) -> None:
-        """The act stands, whatever happens now: a journal that is away is tried again, and at last the log has it."""
+    async def _insist(self, write: Callable[[], Awaitable[None]], where: str, what: object) -> None:
+        """The act stands, whatever happens now: a store that is away is tried again, and at last the log has it."""
         for pause in (*_AGAIN_SECONDS, None):
             try:
-                await self._state.journal.append([event])
+                await write()
             except BrokerError as error:
                 if pause is None:
-                    logger.critical("this was done, and could not be written to the journal (%s): %s", error, event)
+                    logger.critical("this was done, and could not be written to the %s (%s): %s", where, error, what)
                     return
                 await asyncio.sleep(pause)
             else:
                 return
 
-    def _who(self) -> dict[str, object]:
-        return {"triggered_by": self._triggered_by, "by": self._by}
-
 
 _under_way: set[asyncio.Future[Any]] = set()
 
 
-def _sent_after(one: Browsed, moment: float) -> bool:
-    """Whether it was sent by a clock like ours after that moment. What cannot be read is old enough."""
-    try:
-        return envelope.decode(one.envelope).sent_at > moment
-    except BodyUndecodable:
-        return False
+def _grouped(ids: Sequence[str], queue_of: Mapping[str, T]) -> dict[T, list[str]]:
+    """Ids by queue, in the order in which they came."""
+    found: dict[T, list[str]] = {}
+    for id in ids:
+        found.setdefault(queue_of[id], []).append(id)
+    return found
 
 
 async def _whole(act: Coroutine[Any, Any, T]) -> T:

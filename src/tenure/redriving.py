@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 import msgspec
 
 from tenure import envelope
-from tenure.broker import Broker, Browsed
+from tenure.broker import Broker, Browsed, Query
+from tenure.client.browse_all import browse_all
 from tenure.clock import Clock
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
@@ -75,19 +76,21 @@ class Redrive(msgspec.Struct, frozen=True):
 
 
 async def find(broker: Broker, queues: Sequence[str], which: Which) -> AsyncIterator[Letter]:
-    """The dead letters of these queues that are meant; of each queue the first ones first."""
+    """The dead letters of these queues (names and patterns) that are meant; of each queue the first ones first."""
     left = math.inf if which.limit is None else which.limit
-    for queue in queues:
-        after = 0
-        while left > 0:
-            page = await broker.browse(queue, MessageState.DEAD, limit=_PAGE, after=after)
-            for letter in map(_read, page):
-                if left > 0 and which.holds(letter):
-                    left -= 1
-                    yield letter
-            if len(page) < _PAGE:
-                break
-            after = page[-1].cursor
+    query = Query(
+        states=(MessageState.DEAD,), queues=tuple(queues), task=which.task,
+        since=which.since, until=which.before, limit=_PAGE,
+    )  # fmt: skip
+    if not queues or left <= 0:
+        return
+    async for browsed in browse_all(broker, query):
+        letter = _read(browsed)
+        if which.holds(letter):
+            yield letter
+            left -= 1
+            if left <= 0:
+                return
 
 
 def _read(browsed: Browsed) -> Letter:

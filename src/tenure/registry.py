@@ -18,7 +18,7 @@ from tenure.context import Context, SyncContext
 from tenure.decorator import Anything, TaskDecorator
 from tenure.errors import BadSchedule, BadSetting, BadTask, UnknownTask
 from tenure.foreign import Route, Router
-from tenure.given import is_queue
+from tenure.given import is_queue, is_queue_pattern
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.middleware import Middleware, Middlewares
 from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
@@ -84,6 +84,13 @@ class Registry(ABC):
         """The queue as the broker knows it: within this app's namespace."""
         if not is_queue(name):
             msg = f"{name!r} cannot name a queue; use letters, digits, dots, dashes and _"
+            raise BadTask(msg)
+        return name if self.namespace is None else f"{self.namespace}/{name}"
+
+    def queues_named(self, name: str) -> str:
+        """A queue, or a pattern of queues such as `*-tasks`, as the broker knows it: within this app's namespace."""
+        if not is_queue_pattern(name):
+            msg = f"{name!r} cannot name queues; use letters, digits, dots, dashes and _, and * for any of these"
             raise BadTask(msg)
         return name if self.namespace is None else f"{self.namespace}/{name}"
 

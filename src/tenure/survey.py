@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from tenure.event import Event, EventKind
+from tenure.rules.shared_samples import shared_queue
 from tenure.sample import Ended, Sample
 from tenure.settlement import Outcome
 from tenure.state import Journal, Records, State
@@ -108,8 +109,11 @@ def _joined(pages: list[list[Event]]) -> list[Event]:
 
 
 async def samples_of(journal: Journal, queue: str, task: str) -> list[Sample]:
-    """Every sample of a task that is kept, oldest first; but for what cannot be a duration."""
-    stored = await journal.samples(queue, task)
+    """Every sample of a task that is kept, oldest first; but for what cannot be a duration.
+
+    Where queues are many, those that they share (`rules/shared_samples.py`).
+    """
+    stored = await journal.samples(queue, task) or await journal.samples(shared_queue(queue), task)
     return [one.sample for one in stored if 0.0 <= one.sample.seconds < math.inf]
 
 

@@ -140,6 +140,10 @@ class Beside:
         """End every job, and wait until they are gone."""
         await self._side.stop()
 
+    def serve(self, queues: Sequence[str]) -> None:
+        """The queues that are served have changed."""
+        self._noticing.queues = tuple(queues)
+
     def notice(self, notices: Notices) -> None:
         """Take the first reading of the board, before anything is leased and before `start`."""
         self._noticing.take(notices)

@@ -1,8 +1,9 @@
 """Intake: leases batches of messages while there is room for them.
 
 One call at a time, and never cancelled: what it lends would be nobody's. If its reply is lost, what it lent is asked
-for before anything else is leased. From a paused queue nothing is leased. After: `admission.py`, which says of each
-message of a batch whether it runs.
+for before anything else is leased. From a paused queue nothing is leased. Which queues it serves, names and patterns,
+may change at any time: the next lease call asks for the new ones. After: `admission.py`, which says of each message of
+a batch whether it runs.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, OwnerRetired, StoreForeign
 from tenure.lease import Lease, LeaseRequest
+from tenure.rules.queue_pattern import has_pattern, served_of
 from tenure.runtime.admission import Admission
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.learning import Learning
@@ -53,8 +55,11 @@ class Intake:
         self._leaser = leaser
         self._admission = admission
         self._queues = tuple(queues)
-        #: Those that are not paused.
+        self._paused: Collection[str] = frozenset()
+        #: Those that are not paused; patterns among them.
         self._open = self._queues
+        #: Queues that match a pattern and are paused.
+        self._excluded: tuple[str, ...] = ()
         self._seconds = lease_seconds
         self._learning = learning
         self._stopping = asyncio.Event()
@@ -97,12 +102,21 @@ class Intake:
 
     def pause(self, queues: Collection[str]) -> None:
         """From now on lease nothing from these, and from all the others of ours. What was lent goes its way."""
-        still_open = tuple(queue for queue in self._queues if queue not in queues)
-        if still_open != self._open:
-            self._open = still_open
-            if self._patience is not None:
-                self._patience.reschedule(asyncio.get_running_loop().time())  # it waits for the wrong queues
-                self._patience = None
+        self._paused = frozenset(queues)
+        self._choose()
+
+    def serve(self, queues: Sequence[str]) -> None:
+        """From the next lease call on, serve these queues. What was lent from others goes its way."""
+        self._queues = tuple(queues)
+        self._choose()
+
+    def _choose(self) -> None:
+        paused, before = self._paused, (self._open, self._excluded)
+        self._open = tuple(queue for queue in self._queues if queue not in paused)
+        self._excluded = tuple(sorted(served_of(paused, self._open))) if has_pattern(self._open) else ()
+        if (self._open, self._excluded) != before and self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())  # it waits for the wrong queues
+            self._patience = None
 
     async def _interruptible(self, wait: Callable[[], Any]) -> Any:
         if self._stopping.is_set():  # asked while a lease call was under way: nobody will interrupt us any more
@@ -118,15 +132,15 @@ class Intake:
             self._idle = False
 
     async def _wait(self) -> None:
-        """Until there may be something to lease, or `pause` changed where from."""
+        """Until there may be something to lease, or `pause` or `serve` changed where from."""
         try:
             async with asyncio.timeout(None) as self._patience:
                 if self._open:
-                    await self._broker.wait(self._open, IDLE_SECONDS)
+                    await self._broker.wait(self._open, IDLE_SECONDS, self._excluded)
                 else:
                     await asyncio.sleep(IDLE_SECONDS)
         except TimeoutError:
-            pass  # by `pause`
+            pass  # by `_choose`
         except (BrokerUnavailable, StoreForeign):
             await asyncio.sleep(1.0)  # the next lease call says what is wrong
         finally:
@@ -139,8 +153,9 @@ class Intake:
         request_id = os.urandom(8).hex()
         by_task = self._learning.seconds_by_task()
         request = LeaseRequest(
-            self._leaser.owner_id, request_id, self._open, want, self._seconds, by_task, has_presence=True
-        )
+            self._leaser.owner_id, request_id, self._open, want, self._seconds, by_task, has_presence=True,
+            excluded=self._excluded,
+        )  # fmt: skip
         try:
             return await self._broker.lease(request)
         except OwnerRetired:

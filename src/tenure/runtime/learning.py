@@ -18,7 +18,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,11 +26,13 @@ import msgspec
 from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.errors import BrokerError
+from tenure.rules.shared_samples import shared_queue
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.sampling import hardware_class
-from tenure.sample import Ended, Sample
+from tenure.sample import Ended, Sample, StoredSample
 from tenure.state import Journal
 from tenure.task import Task
+from tenure.timing.foresight import Foresight
 from tenure.timing.learned import Bounds, Choice, Learned
 from tenure.timing.policy import beat_interval, first_beat
 
@@ -56,7 +58,7 @@ _SET_SECONDS = 1.0
 class _Known:
     """What is known of one task on one queue."""
 
-    __slots__ = ("elsewhere", "here", "mine", "ran", "seq")
+    __slots__ = ("elsewhere", "here", "mine", "ran", "seq", "shared_seq")
 
     def __init__(self, here: Learned, elsewhere: Learned) -> None:
         self.here = here
@@ -66,6 +68,8 @@ class _Known:
         self.mine: Counter[tuple[float, float]] = Counter()
         #: Up to where the journal was read.
         self.seq = 0
+        #: The same of the samples that many queues share, where its own queue has none.
+        self.shared_seq = 0
         #: Whether it ran here since then.
         self.ran = True
 
@@ -121,6 +125,10 @@ class Learning:
         self._most_known = max(MOST_KNOWN, 2 * len(tasks))
         #: What 99 of 100 runs stay within, where that is long enough to matter.
         self._usual: dict[tuple[str, str], float] = {}
+        #: What runs usually take; replaced as a whole, so that the heartbeat's thread may read it.
+        self._foresights: dict[tuple[str, str], Foresight] = {}
+        #: True: queues are many, and what is learned of a task holds for all of them (`rules/shared_samples.py`).
+        self.is_shared = False
         self._looked_at = -math.inf
         self._soon = beat_interval(min([lease_seconds, *(task.policy.lease.seconds for task in tasks.values())]))
         self._unrenewed = {name: task for name, task in tasks.items() if task.policy.lease.is_learned}
@@ -155,7 +163,7 @@ class Learning:
             usual = self._of(delivery.queue, task).best.usual(delivery.size)
             delivery.first_beat = first_beat(delivery.lease.seconds, usual)
         elif self._usual:  # mostly there is none: it takes runs of a certain length
-            usual = self._usual.get((delivery.queue, task.name))
+            usual = self._usual.get((self._kept_under(delivery.queue), task.name))
             delivery.first_beat = first_beat(delivery.lease.seconds, usual)
 
     def look(self) -> None:
@@ -164,6 +172,7 @@ class Learning:
         if not self._is_on or now - self._looked_at < _FRESH_SECONDS:
             return
         self._looked_at = now
+        self._foresights = {pair: known.best.foresight() for pair, known in self._known.items()}
         usual = {pair: known.best.usual() for pair, known in self._known.items()}
         # Whatever the lease of a message: shorter runs than a third of the shortest are over before any first beat.
         self._usual = {
@@ -197,6 +206,13 @@ class Learning:
         task = delivery.task
         return None if task is None else self._of(delivery.queue, task).best.predict(delivery.size)
 
+    def foreseen(self, delivery: Delivery) -> float | None:
+        """As `expected`, by the last look, which is at most a second before the message came. Any thread may ask."""
+        if delivery.task is None:
+            return None
+        foresight = self._foresights.get((self._kept_under(delivery.queue), delivery.task.name))
+        return None if foresight is None else foresight.seconds(delivery.size)
+
     def choice(self, queue: str, task: Task[..., Any], size: float | None = None) -> Choice:
         """The lease that would be asked for with the heartbeat off, and why."""
         return self._of(queue, task).best.choose(size)
@@ -222,12 +238,16 @@ class Learning:
         known.mine[sample.at, sample.seconds] += 1
 
     def _of(self, queue: str, task: Task[..., Any]) -> _Known:
+        queue = self._kept_under(queue)
         known = self._known.get((queue, task.name))
         if known is None:
             if len(self._known) >= self._most_known:
                 del self._known[next(iter(self._known))]
             known = self._known[queue, task.name] = _Known(self._new(task), self._new(task))
         return known
+
+    def _kept_under(self, queue: str) -> str:
+        return shared_queue(queue) if self.is_shared else queue
 
     def _new(self, task: Task[..., Any]) -> Learned:
         return Learned(prior=task.prior, bounds=self._bounds, default=self._default)
@@ -237,7 +257,7 @@ class Learning:
     async def open(self) -> None:
         """Before the first lease: what must be known for it. A journal that is away is asked later."""
         for task in self._unrenewed.values():
-            await self._read(task.queue, self._of(task.queue, task), task.name)
+            await self._read(self._kept_under(task.queue), self._of(task.queue, task), task.name)
 
     async def run(self) -> None:
         """Read what is new, of tasks that ran here; the first time, of all."""
@@ -256,6 +276,7 @@ class Learning:
             return
         try:
             stored = await self._journal.samples(queue, name, after=known.seq)
+            shared = await self._read_shared(queue, known, name) if not stored and not known.seq else []
         except BrokerError as error:
             logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
             return
@@ -264,6 +285,14 @@ class Learning:
         for one in stored:
             known.seq = max(known.seq, one.seq)
             self._take(known, one.sample, wall, off)
+        for one in shared:
+            known.shared_seq = max(known.shared_seq, one.seq)
+            self._take(known, one.sample, wall, off)
+
+    async def _read_shared(self, queue: str, known: _Known, name: str) -> Sequence[StoredSample]:
+        """Where its own queue has no samples: those that workers of many queues share."""
+        shared = shared_queue(queue)
+        return [] if shared == queue else await self._journal.samples(shared, name, after=known.shared_seq)
 
     def _take(self, known: _Known, sample: Sample, wall: float, off: float) -> None:
         alike = known.mine.pop((sample.at, sample.seconds), 0)

@@ -6,6 +6,7 @@ one. Whoever stops says goodbye and retires itself, so that nobody has to find i
 Used by `worker.py`.
 """
 
+import asyncio
 import logging
 import os
 import socket
@@ -15,12 +16,13 @@ import msgspec
 
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.errors import BrokerError, BrokerUnavailable
+from tenure.errors import BrokerError, BrokerUnavailable, OwnerRetired
 from tenure.event import Event, EventKind
 from tenure.owner import DeadOwner, Owner, new_nonce
 from tenure.probe import SYSTEM_PROBE, Probe
+from tenure.runtime.backoff import Backoff
 from tenure.runtime.options import WorkerOptions
-from tenure.runtime.sweeper import retire
+from tenure.runtime.sweeper import events_of_return, retire
 from tenure.state import Roster
 
 logger = logging.getLogger("tenure.worker")
@@ -44,6 +46,8 @@ class Membership:
         self._tasks = tasks
         self.probe = probe
         self.owner = self._new_owner()
+        self._changed = asyncio.Event()
+        self._is_leaving = False
 
     def _new_owner(self) -> Owner:
         host, options, process = socket.gethostname(), self._options, self.probe.me()
@@ -65,9 +69,33 @@ class Membership:
         await self._roster.join(owner)
         self.owner = owner  # only now: a holder that is not on the roster would lease without presence
 
+    def serve(self, queues: Sequence[str]) -> None:
+        """The queues that it serves have changed: `run` tells the roster."""
+        self._options = msgspec.structs.replace(self._options, queues=tuple(queues))
+        self.owner = msgspec.structs.replace(self.owner, queues=tuple(queues))
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Keep what the roster says of us up to date."""
+        backoff = Backoff(self._clock)
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if self._is_leaving:
+                return
+            try:
+                await self._roster.join(self.owner)
+                backoff.succeeded(logger, "joining the roster")
+            except BrokerUnavailable as error:
+                backoff.failed(logger, "joining the roster", error)
+                self._changed.set()
+                await backoff.pause()
+            except OwnerRetired:
+                logger.debug("%s was declared dead; its next lease joins under a new nonce", self.owner.id)
+
     async def leave(self) -> None:
         """Say goodbye, then do what a sweeper does for those that left."""
-        owner = self.owner
+        owner, self._is_leaving = self.owner, True
         try:
             await self._roster.leave(owner)
         except BrokerError as error:
@@ -76,10 +104,7 @@ class Membership:
         self._tell(EventKind.OWNER_LEFT)
         try:
             async for swept in retire(self._broker, DeadOwner(owner, "it said goodbye", left=True)):
-                if swept.returned:
-                    ids = list(swept.returned)
-                    data = {"count": len(ids), "dlq_count": 0, "ids": ids, "triggered_by": "goodbye"}
-                    self._tell(EventKind.REQUEUE, data)
+                self._publish(events_of_return(swept, self._clock.wall(), "goodbye", owner.id))
         except BrokerUnavailable as error:
             logger.debug("%s could not retire itself (%s); a sweeper will", owner.id, error)
 
@@ -87,5 +112,5 @@ class Membership:
         """The worker works."""
         self._tell(EventKind.OWNER_JOINED)
 
-    def _tell(self, kind: EventKind, data: dict[str, object] | None = None) -> None:
-        self._publish([Event(kind, self._clock.wall(), owner=self.owner.id, data=data or {})])
+    def _tell(self, kind: EventKind) -> None:
+        self._publish([Event(kind, self._clock.wall(), owner=self.owner.id)])

@@ -1,6 +1,6 @@
 """Noticing: reads the board once a second, so that what operators say reaches this worker.
 
-It says two things. A queue is paused: intake leases nothing more from it, and what runs goes on. Leased messages were
+It says two things. Queues are paused: intake leases nothing more from them, and what runs goes on. Leased messages were
 cancelled, by their number and the ids of the last ones: the heartbeat asks at once whether our leases on those still
 stand. If more were cancelled than the board names, it asks about all of our leases.
 
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.notice import Notices, Pause
+from tenure.rules.queue_pattern import served_of
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.sweeper import LIVENESS_SECONDS
 from tenure.state import Board
@@ -30,13 +31,14 @@ class Noticing:
         on_paused: Callable[[frozenset[str]], None], on_cancelled: Callable[[frozenset[str] | None], None],
         every: float = LIVENESS_SECONDS,
     ) -> None:  # fmt: skip
-        """Tell `on_paused` which of `queues` are paused, and `on_cancelled` which leased messages were cancelled.
+        """Tell `on_paused` which queues are paused, and `on_cancelled` which leased messages were cancelled.
 
-        `on_cancelled(None)`: any may have been.
+        `on_cancelled(None)`: any may have been. Pauses are logged of `queues`, names and patterns.
         """
         self._board = board
         self._clock = clock
-        self._queues = frozenset(queues)
+        #: What is served. Set from the worker's loop when that changes.
+        self.queues = tuple(queues)
         self._on_paused = on_paused
         self._on_cancelled = on_cancelled
         self._every = every
@@ -57,7 +59,7 @@ class Noticing:
 
     def take(self, notices: Notices) -> None:
         """Act on what changed since the last reading."""
-        pauses = {pause.queue: pause for pause in notices.paused if pause.queue in self._queues}
+        pauses = {pause.queue: pause for pause in notices.paused}
         paused = frozenset(pauses)
         if paused != self._paused:
             self._tell(pauses)
@@ -70,8 +72,8 @@ class Noticing:
         self._cancels = notices.cancels
 
     def _tell(self, pauses: dict[str, Pause]) -> None:
-        for queue in sorted(pauses.keys() - self._paused):
+        for queue in sorted(served_of(pauses.keys() - self._paused, self.queues)):
             by = f" by {pauses[queue].by}" if pauses[queue].by else ""
             logger.warning("queue %s was paused%s: nothing is leased from it until it is resumed", queue, by)
-        for queue in sorted(self._paused - pauses.keys()):
+        for queue in sorted(served_of(self._paused - pauses.keys(), self.queues)):
             logger.warning("queue %s was resumed", queue)

@@ -17,6 +17,7 @@ from tenure.errors import LeaseLost
 from tenure.event import Event, EventKind
 from tenure.foreign import Router
 from tenure.owner import Owner
+from tenure.rules.shared_samples import is_shared
 from tenure.runtime import reporting
 from tenure.runtime.admission import Admission
 from tenure.runtime.beside import Beside
@@ -81,6 +82,7 @@ class Path:
         self.learning = learning = Learning(
             state.journal, tasks, broker.traits, clock, lease_seconds=options.lease_seconds, is_on=options.learning
         )
+        learning.is_shared = is_shared(options.queues)
         heartbeat.expected = learning.foreseen
         self.statistics = Statistics()
         self.tallying = Tallying(
@@ -89,6 +91,7 @@ class Path:
         )  # fmt: skip
         self._has_statistics = options.statistics
         self.sampler = Sampler(state.journal, learning.observe)
+        self.sampler.is_shared = learning.is_shared
         self.deletions = Deletions(self._tell)
         self.desk = Desk(
             heartbeat, state.records, self.progress, clock, broker,
@@ -181,6 +184,12 @@ class Path:
     def on_paused(self, queues: frozenset[str]) -> None:
         """Lease nothing from these."""
         self.intake.pause(queues)
+
+    def serve(self, queues: Sequence[str]) -> None:
+        """Serve these queues, names and patterns, from the next lease on."""
+        self.beside.serve(queues)
+        self.intake.serve(queues)
+        self.sampler.is_shared = self.learning.is_shared = is_shared(queues)
 
     def on_beat_failed(self, count: int, error: str) -> None:
         """So many leases could not be renewed for now."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 from tenure.errors import BrokerError
 from tenure.plural import plural
+from tenure.rules.shared_samples import shared_queue
 from tenure.runtime.delivery import Delivery
 from tenure.sample import Ended, Sample
 from tenure.settlement import Settlement
@@ -84,21 +85,24 @@ class Sampler:
         self._chance = random.Random(1)  # noqa: S311 - no secret
         self._seconds: dict[tuple[str, str], _Second] = {}
         self._wake = asyncio.Event()
+        #: True: queues are many, and samples of all of them are kept together (`rules/shared_samples.py`).
+        self.is_shared = False
 
     def note(self, settled: Sequence[tuple[Delivery, Settlement | None]], at: float) -> None:
         """Take what is wanted of these runs. Called for every message, so it must cost next to nothing."""
-        seconds = self._seconds
+        seconds, is_shared = self._seconds, self.is_shared
         for delivery, _ in settled:
             message = delivery.message
             if message is None:
                 continue
-            second = seconds.get((delivery.queue, message.task))
+            queue = shared_queue(delivery.queue) if is_shared else delivery.queue
+            second = seconds.get((queue, message.task))
             if second is not None and second.skip and delivery.ending is None:
                 second.skip -= isinstance(delivery.verdict, Completed)
                 continue
-            self._take(delivery, message.task, second, at)
+            self._take(delivery, (queue, message.task), second, at)
 
-    def _take(self, delivery: Delivery, task: str, second: _Second | None, at: float) -> None:
+    def _take(self, delivery: Delivery, name: tuple[str, str], second: _Second | None, at: float) -> None:
         seconds = delivery.seconds
         is_killed = delivery.ending is not None
         if seconds is None or delivery.taken_early or not (is_killed or isinstance(delivery.verdict, Completed)):
@@ -106,10 +110,10 @@ class Sampler:
         if second is None:
             if len(self._seconds) >= _MOST_TASKS:
                 return
-            second = self._seconds[delivery.queue, task] = _Second(self._chance)
+            second = self._seconds[name] = _Second(self._chance)
         ended = Ended.KILLED if is_killed else Ended.COMPLETED
         size = None if delivery.size is None else round(delivery.size)
-        sample = Sample(delivery.queue, task, round(seconds, 6), at, ended, size, self._hardware)
+        sample = Sample(*name, round(seconds, 6), at, ended, size, self._hardware)
         if not is_killed:
             second.put(sample)
         elif len(second.killed) < SAMPLES_A_TASK:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
+from tenure.owner import Owner
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules import presence
+from tenure.rules.queue_pattern import matches
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for
 from tenure.state import State
@@ -52,8 +54,8 @@ class Strangers:
         self._records = state.records
         self._clock = clock
         self._draw = draw
-        #: The tasks that somebody alive knows, by queue, and when that was asked. None: it could not be.
-        self._known: dict[str, set[str]] | None = None
+        #: What each worker that is alive serves and knows, and when that was asked. None: it could not be.
+        self._known: list[Owner] | None = None
         self._asked_at = float("-inf")
 
     async def turn_away(self, delivery: Delivery, reason: Reason) -> Returned | Dead:
@@ -63,7 +65,7 @@ class Strangers:
             text = f"this worker knows no task {message.task!r}, and another one that is alive does"
             return Returned(_ELSEWHERE_SECONDS * (1.0 + self._draw()), Reason(KNOWN_ELSEWHERE, text))
         try:
-            record = await self._records.get(delivery.id)
+            record = await self._records.get(delivery.id, delivery.queue)
         except BrokerUnavailable:
             record = None  # then as if it were the first time: too soon does no harm, too late might
         met, seconds = given_back_for(record.history if record is not None else (), UNKNOWN_TASK, self._clock.wall())
@@ -78,15 +80,10 @@ class Strangers:
             self._known = await self._ask()
             self._asked_at = now
         # Not to be asked: nothing is put aside on a guess.
-        return self._known is None or task in self._known.get(queue, ())
+        return self._known is None or any(task in one.tasks and matches(queue, one.queues) for one in self._known)
 
-    async def _ask(self) -> dict[str, set[str]] | None:
+    async def _ask(self) -> list[Owner] | None:
         try:
-            owners = presence.judge(await self._roster.members(), self._probe).owners
+            return presence.judge(await self._roster.members(), self._probe).owners
         except BrokerUnavailable:
             return None
-        known: dict[str, set[str]] = {}
-        for owner in owners:
-            for queue in owner.queues:
-                known.setdefault(queue, set()).update(owner.tasks)
-        return known

@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 from tenure.broker import Broker, SweepRequest, Swept
 from tenure.clock import Clock
@@ -110,6 +110,7 @@ class Sweeper:
             tuple(id for batch in batches for id in batch.dead),
             tuple(id for batch in batches for id in batch.adopted),
             any(batch.grace for batch in batches),
+            queues={id: queue for batch in batches for id, queue in batch.queues.items()},
         )
 
     async def _batches(self, may_go_on: Callable[[], Awaitable[bool]] | None = None) -> AsyncIterator[Swept]:
@@ -121,7 +122,7 @@ class Sweeper:
                     "no sweep ran for a while, or the store restarted; leases that were not renewed get a fresh window"
                 )
                 self._publish([Event(EventKind.SWEEP_GRACE, self._clock.wall())])
-            events = _events_of_return(swept, self._clock.wall(), self._triggered_by)
+            events = events_of_return(swept, self._clock.wall(), self._triggered_by)
             if events:
                 self._publish(events)
             yield swept
@@ -210,21 +211,31 @@ def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, t
     count = sum(len(swept.returned) for swept in batches)
     data = {"proof": dead.proof, "count": count, "left": dead.left}
     retired = Event(EventKind.OWNER_RETIRED, at, owner=dead.owner.id, data=data)
-    return [retired, *(event for swept in batches for event in _events_of_return(swept, at, triggered_by))]
+    return [retired, *(event for swept in batches for event in events_of_return(swept, at, triggered_by))]
 
 
-def _events_of_return(swept: Swept, at: float, triggered_by: str) -> list[Event]:
-    """Each counts the ids that it names: where there are several, their figures add up."""
+def events_of_return(swept: Swept, at: float, triggered_by: str, owner: str | None = None) -> list[Event]:
+    """One for each queue; several where there are very many ids. Each counts the ids that it names, so they add up."""
     events = []
-    dead = len(swept.dead)
-    for ids in _pages(swept.returned):
-        data = {"count": len(ids), "dlq_count": dead, "ids": ids, "triggered_by": triggered_by}
-        events.append(Event(EventKind.REQUEUE, at, data=data))
-        dead = 0
-    for ids in _pages(swept.dead):
-        data = {"count": len(ids), "dlq_count": len(ids), "ids": ids, "triggered_by": triggered_by}
-        events.append(Event(EventKind.MOVE_TO_DLQ, at, data=data))
+    returned, dead = _by_queue(swept.returned, swept.queues), _by_queue(swept.dead, swept.queues)
+    for queue, ids in returned.items():
+        moved = len(dead.get(queue, ()))
+        for page in _pages(ids):
+            data = {"count": len(page), "dlq_count": moved, "ids": page, "triggered_by": triggered_by}
+            events.append(Event(EventKind.REQUEUE, at, queue, owner=owner, data=data))
+            moved = 0
+    for queue, ids in dead.items():
+        for page in _pages(ids):
+            data = {"count": len(page), "dlq_count": len(page), "ids": page, "triggered_by": triggered_by}
+            events.append(Event(EventKind.MOVE_TO_DLQ, at, queue, owner=owner, data=data))
     return events
+
+
+def _by_queue(ids: Sequence[str], queues: Mapping[str, str]) -> dict[str | None, list[str]]:
+    found: dict[str | None, list[str]] = {}
+    for id in ids:
+        found.setdefault(queues.get(id), []).append(id)
+    return found
 
 
 def _pages(ids: Sequence[str]) -> list[list[str]]:

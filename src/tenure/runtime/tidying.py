@@ -65,7 +65,7 @@ class Tidier:
         owner = owner_of(left.name)
         if left.age_seconds < YOUNG_SECONDS or owner.id is None:
             return False
-        record = await self._records.get(owner.id)
+        record = await self._records.get(owner.id, owner.queue)
         if record is None:  # never sent, or finished so long ago that nobody knows
             return left.age_seconds >= self._check.cloakroom.keep_seconds
         return record.queue == owner.queue and record.state in _FINISHED

@@ -15,9 +15,10 @@ import msgspec
 
 from tenure.broker import Broker
 from tenure.claim_check import ClaimCheck, Post
+from tenure.client.expand_queues import expand_queues
 from tenure.clock import Clock
 from tenure.deletion import DeletionStats
-from tenure.errors import BadTask, BrokerUnavailable, StoreReplaced
+from tenure.errors import BadTask, BrokerUnavailable, ConfigurationError, StoreReplaced
 from tenure.finding import Finding
 from tenure.foreign import Router
 from tenure.owner import Owner
@@ -62,6 +63,7 @@ class Worker:
         locate: Callable[[Task[..., Any]], Locator],
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
         schedules: Callable[[], Sequence[Schedule]] = tuple,
+        queues_named: Callable[[str], str] = str,
         client: str | None = None,
         router: Router | None = None,
         claim_check: ClaimCheck | None = None,
@@ -71,7 +73,8 @@ class Worker:
     ) -> None:  # fmt: skip
         """Work for `tasks`; `opening` opens broker and state where they are not open yet.
 
-        `schedules` is asked once, at the start; their messages are sent on behalf of `client`. `children` makes the
+        `schedules` is asked once, at the start; their messages are sent on behalf of `client`. `queues_named` makes of
+        the name of a queue, or of a pattern, what the broker calls it; for `serve`. `children` makes the
         pools of child processes, `probe` looks at processes; tests in virtual time bring their own.
         """
         queues = options.queues or tuple(sorted({task.queue for task in tasks.values()}))
@@ -84,6 +87,7 @@ class Worker:
         self._locate = locate
         self._lifespan = lifespan
         self._schedules = schedules
+        self._queues_named = queues_named
         self._client = client
         self._router = router
         self._claim_check = claim_check
@@ -134,6 +138,26 @@ class Worker:
             self._hurry.set()
         self._stop_asked.set()
 
+    def serve(self, queues: Sequence[str]) -> None:
+        """Serve these queues from now on: names, and patterns such as `*-tasks`. Call it from the worker's loop.
+
+        Takes effect with the next lease; messages that it holds go their way. The roster shows it a moment later.
+        """
+        named = tuple(dict.fromkeys(map(self._queues_named, queues)))
+        if not named:
+            msg = "a worker serves at least one queue; nothing was changed. Stop it instead"
+            raise ConfigurationError(msg)
+        self._options = msgspec.structs.replace(self._options, queues=named)
+        self._membership.serve(named)
+        if self._jobs:
+            self._path.serve(named)
+        logger.debug("%s serves %s now", self.owner_id, ", ".join(named))
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """What it serves: names and patterns, as the broker knows them."""
+        return self._options.queues
+
     @property
     def counts(self) -> Mapping[str, int]:
         """How often each kind of event happened in this worker."""
@@ -171,7 +195,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         await self._opening()
         with contextlib.suppress(BrokerUnavailable):  # the first lease says so, and looks again
-            self.findings = tuple(await self._broker.check(self._options.queues))
+            self.findings = tuple(await self._broker.check(await expand_queues(self._broker, self._options.queues)))
         for task in self._tasks.values():
             self._check_hold(task)
             if task.runs_in is RunsIn.PROCESS:
@@ -201,7 +225,7 @@ class Worker:
             await let_leave(self._stack, self._hurry, self._options.grace_seconds)
             raise
         helpers: list[Job] = [path.outbox.run, path.progress.run, path.sampler.run, path.fetching.run]
-        helpers += [path.deletions.run, path.learning.run]
+        helpers += [path.deletions.run, path.learning.run, self._membership.run]
         helpers += [path.tallying.run] if self._options.statistics else []
         helpers += [*self._scheduling(), *self._tidying()]
         jobs: list[Job] = [self._bus.run, *helpers, path.intake.run]

@@ -140,9 +140,9 @@ class Stage:
         """What a task needs of its app."""
         return Handle(cast("Asker", self), id, read or msgspec.json.decode)
 
-    async def record(self, id: str) -> Record | None:
+    async def record(self, id: str, queue: str | None = None) -> Record | None:
         """What a handle needs of its app."""
-        return await self.harness.state.records.get(id)
+        return await self.harness.state.records.get(id, queue)
 
     def _submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
         """No stage is sync: its tests run on one loop, which a blocking call would stop."""

@@ -1,7 +1,7 @@
 """Foresight: what runs of a task usually take, as it was known at one moment.
 
-A value, so that the heartbeat's thread may ask it while the worker's loop goes on learning. Made by `timing/learned.py`.
-Pure.
+A value, so that the heartbeat's thread may ask it while the worker's loop goes on learning. Pure. Made by
+`timing/learned.py`.
 """
 
 import msgspec

@@ -35,9 +35,11 @@ def full_pattern(app: Tenure, queue: str) -> str:
     """As `full_name`, for a name or a pattern in which `*` stands for any characters."""
     if not is_pattern(queue):
         return full_name(app, queue)
-    full_name(app, queue.replace("*", "x"))  # what stands between must be able to name a queue
     own = "" if app.namespace is None else f"{app.namespace}/"
-    return queue if queue.startswith(own) else f"{own}{queue}"
+    try:
+        return app.queues_named(queue.removeprefix(own))
+    except BadTask as error:
+        raise BadArgument(f"{error}; nothing was changed") from error
 
 
 def wanted_queues(app: Tenure, queues: Sequence[str]) -> tuple[str, ...] | None:

@@ -98,10 +98,10 @@ async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
         yield letter
 
 
-async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:
-    """Check that each id is a dead letter before anything is touched; the ids as the broker has them."""
+async def named(app: Tenure, ids: tuple[str, ...]) -> dict[str, str]:
+    """Check that each id is a dead letter before anything is touched; the ids as the broker has them, with queues."""
     records = await find_records(app, ids, consequence="nothing was changed")
     for record in records:
         if record.state is not MessageState.DEAD:
             raise NotDead(f"message {record.id} is {record.state}, not dead; nothing was changed")
-    return [record.id for record in records]
+    return {record.id: record.queue for record in records}

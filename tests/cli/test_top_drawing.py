@@ -2,6 +2,7 @@
 
 import io
 import math
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -180,7 +181,7 @@ def test_a_snapshot_has_no_keys_and_no_trailing_blanks() -> None:
 
 # -- the sentence ----------------------------------------------------------------------------------
 
-_UNSERVED = {"workers": 0, "running": 0}
+_UNSERVED: dict[str, Any] = {"workers": 0, "running": 0}
 SENTENCES = [
     (_picture(), Mood.WELL, "All well: 312/s in, 310/s out, oldest 2 s, 4 workers, swept 3 s ago"),
     (

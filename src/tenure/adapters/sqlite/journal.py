@@ -29,6 +29,10 @@ DELETE FROM sample WHERE queue = ?1 AND task = ?2 AND seq <= (
     SELECT seq FROM sample WHERE queue = ?1 AND task = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)
 """
 
+_APPEND = """
+INSERT INTO journal (last_seq, count, newest_at, oldest_at, events)
+VALUES ((SELECT coalesce(max(last_seq), 0) FROM journal) + ?1, ?1, ?2, ?3, ?4)
+"""
 _PAGES_ABOUT = """
 SELECT last_seq, count, events FROM journal
 WHERE last_seq BETWEEN ? AND ? AND newest_at >= ? AND instr(events, ?) ORDER BY last_seq
@@ -131,12 +135,8 @@ def _first(view: View) -> int:
 
 
 def _append(tx: Transaction, count: int, newest: float, oldest: float, raw: bytes, marks: bytes) -> None:
-    last = _last(tx)
-    tx.db.execute(
-        "INSERT INTO journal (last_seq, count, newest_at, oldest_at, events) VALUES (?, ?, ?, ?, ?)",
-        (last + count, count, newest, oldest, raw),
-    )
-    journal_ids.mark(tx, last + 1, last + count, marks)
+    last = tx.db.execute(_APPEND, (count, newest, oldest, raw)).lastrowid or 0
+    journal_ids.mark(tx, last - count + 1, last, marks)
     tx.stirred.add(JOURNAL)
 
 

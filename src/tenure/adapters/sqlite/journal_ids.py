@@ -1,8 +1,8 @@
 """Which events are about which message: four bytes for each id, kept beside the journal.
 
 The events of a million messages are hundreds of megabytes; their marks are four, so that one message's events are found
-by searching the marks alone. A row of `journal_ids` covers the events from one place to another, at least `_LEAST` ids
-of them: small appends add to the newest row. A mark may be another id's by chance; whoever finds it reads the events
+by searching the marks alone. A row of `journal_ids` covers the events from one place to another: small appends add to
+the newest row, so that rows stay few. A mark may be another id's by chance; whoever finds it reads the events
 and compares. Places that no row covers were appended by an older version, and are searched themselves.
 
 Used by `journal.py`.
@@ -16,13 +16,14 @@ from tenure.adapters.sqlite.transaction import Transaction, View
 from tenure.event import Event
 
 _WIDTH = 4
-#: A row with fewer ids than this is added to.
-_LEAST = 256
+#: An append with so many ids gets a row of its own; a smaller one is added to the newest row, up to the most.
+_LEAST, _MOST = 64, 256
 
+# Joined bytes are a text to SQLite, whose length ends at its first zero: hence the cast.
 _ADD = f"""
-UPDATE journal_ids SET last_seq = ?1, marks = marks || ?2
+UPDATE journal_ids SET last_seq = ?1, marks = CAST(marks || ?2 AS BLOB)
 WHERE first_seq = (SELECT max(first_seq) FROM journal_ids) AND last_seq = ?3 - 1
-  AND length(marks) + length(?2) <= {_LEAST * _WIDTH}
+  AND length(marks) + length(?2) <= {_MOST * _WIDTH}
 """
 _INSERT = "INSERT OR REPLACE INTO journal_ids (first_seq, last_seq, marks) VALUES (?, ?, ?)"
 # Where the mark stands, and the places between two rows; in one pass.
@@ -41,11 +42,9 @@ Span = tuple[int, int]
 def marks_of(events: Sequence[Event]) -> bytes:
     """The marks of all messages that these events are about. Runs in the caller's loop."""
     ids = [event.message_id for event in events if event.message_id is not None]
-    for event in events:
-        if event.data and "ids" in event.data:
-            ids += event.data["ids"]
-    checksums = set(map(zlib.crc32, map(str.encode, ids)))
-    return struct.pack(f"<{len(checksums)}I", *checksums)
+    for data in [event.data for event in events if event.data]:
+        ids += data.get("ids", ())
+    return struct.pack(f"<{len(ids)}I", *map(zlib.crc32, map(str.encode, ids)))
 
 
 def mark(tx: Transaction, first: int, last: int, marks: bytes) -> None:

@@ -3,8 +3,8 @@
 Each event loop that waits has a named pipe in the folder `<database>-workers`. Whoever commits something that
 can be leased now or later writes to every pipe there, one byte for each queue, so that an idle worker sleeps
 in the kernel and is up within a millisecond. A byte that gets lost costs at most a second: everybody looks
-again by then (`Store.wait`). Those who wait for events of the journal have pipes of another name: events are many, and
-must not stir idle workers.
+again by then (`Store.wait`). The pipes of those who wait for events of the journal lie in a folder of their own: events
+are many, and must not stir idle workers.
 
 Where the file system knows no named pipes, `listen` says so, and waiting falls back to looking often.
 """
@@ -25,7 +25,7 @@ from tenure.rules.queue_pattern import has_pattern
 #: In the set of what a transaction stirred up, among the names of queues: events were appended.
 JOURNAL = "\0journal"
 
-_MESSAGES, _EVENTS = ".wake", ".events"
+_SUFFIX = ".wake"
 #: Whoever serves queues by a pattern is woken for every queue.
 _ALL_MARKS = bytes(range(256))
 
@@ -35,8 +35,9 @@ class Wakes:
 
     def __init__(self, folder: Path) -> None:
         """`folder` is made when it is first needed."""
-        self.messages = Wake(folder, _MESSAGES)
-        self.events = Wake(folder, _EVENTS)
+        self.messages = Wake(folder)
+        # Most often nobody waits for events. Then this folder is not there, and telling them costs next to nothing.
+        self.events = Wake(folder / "events")
 
     def rouse(self, stirred: set[str]) -> None:
         """Wake those in this process who wait for any of it. Called after the commit, by the writer."""
@@ -68,10 +69,9 @@ class Wakes:
 class Wake:
     """The waiters of one kind in this process, its pipes, and those of the others."""
 
-    def __init__(self, folder: Path, suffix: str = _MESSAGES) -> None:
-        """`folder` is made when it is first needed; names of pipes end with `suffix`."""
+    def __init__(self, folder: Path) -> None:
+        """`folder` is made when it is first needed."""
         self._folder = folder
-        self._suffix = suffix
         self._lock = threading.Lock()
         self._waiters: dict[asyncio.AbstractEventLoop, dict[asyncio.Future[None], bytes]] = {}
         self._pipes: dict[asyncio.AbstractEventLoop, tuple[str, int]] = {}
@@ -100,7 +100,7 @@ class Wake:
         """Visible under its name only once it is open: a pipe that nobody reads is taken for a dead one's."""
         self._folder.mkdir(parents=True, exist_ok=True)
         name = os.urandom(8).hex()
-        draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{self._suffix}"
+        draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{_SUFFIX}"
         os.mkfifo(draft, 0o622)
         # For reading and writing, so that it stays open when a writer goes.
         descriptor = os.open(draft, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -136,7 +136,7 @@ class Wake:
     def tell_others(self, queues: Iterable[str]) -> None:
         """Wake everybody in other processes who waits for one of `queues`. Called after `rouse`."""
         try:
-            names = {name for name in os.listdir(self._folder) if name.endswith(self._suffix)}  # noqa: PTH208 - hot
+            names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}  # noqa: PTH208 - hot
         except OSError:
             return  # no folder, or no descriptor left: whoever waits looks again within a second anyway
         with self._lock:

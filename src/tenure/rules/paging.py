@@ -10,11 +10,14 @@ hands them to `take`, and does so until `next_part` answers None:
     return pager.page()
 
 A store that keeps a state in one order over all queues answers `("",)` for it: then one part stands for all of them,
-and rows of queues that were not asked for are passed over here.
+and rows of queues that were not asked for are passed over here. A cursor is good for the same states, queues and
+direction only.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -49,8 +52,9 @@ class Row(NamedTuple):
 
 
 class _Place(msgspec.Struct, array_like=True, omit_defaults=True):
-    """What a cursor says: the number of the state in the query, the queue, and the mark within it."""
+    """What a cursor says: for which query it is, the number of the state in it, the queue, and the mark within it."""
 
+    query: int
     state: int
     queue: str
     mark: str = ""
@@ -84,8 +88,9 @@ class Pager:
         self._found: list[Browsed] = []
         self._looked_at = 0
         self._looked_until: float | None = None
-        self._place = cursor.read(query.cursor, _Place) if query.cursor else _Place(0, "")
-        if not 0 <= self._place.state <= len(query.states):
+        self._number = _number_of(query)
+        self._place = cursor.read(query.cursor, _Place) if query.cursor else self._at(0, "")
+        if self._place.query != self._number or not 0 <= self._place.state < len(query.states):
             msg = "this cursor belongs to another query; nothing was read. Start again without a cursor"
             raise BadArgument(msg)
         self._queues: Sequence[str] | None = None
@@ -103,10 +108,11 @@ class Pager:
             if self._queues is None:
                 self._queues = self._queues_of(state)
             # A queue may have come or gone since the cursor was made.
-            queue = next((one for one in self._queues if one >= self._place.queue), None)
-            if queue is None:
-                self._place, self._queues = _Place(self._place.state + 1, ""), None
+            behind = bisect_left(self._queues, self._place.queue)
+            if behind == len(self._queues):
+                self._leave_state()
                 continue
+            queue = self._queues[behind]
             mark = self._place.mark if queue == self._place.queue else ""
             filtered = query.task is not None or query.since is not None or query.until is not None or queue == ""
             at_once = _ROWS_AT_ONCE if filtered or browsing.needs_envelope(query) else room
@@ -128,7 +134,7 @@ class Pager:
                 return
             message = row.message
             self._looked_at += 1
-            self._place = _Place(self._place.state, part.queue, row.mark)
+            self._place = self._at(self._place.state, part.queue, row.mark)
             self._looked_until = message.finished_at if message.state in browsing.ENDED else message.sent_at
             is_asked_for = part.queue or query.queues is None or matches(message.queue, query.queues)
             if is_asked_for and browsing.matches(query, message, row.raw):
@@ -152,12 +158,24 @@ class Pager:
             looked_until=self._looked_until,
         )
 
+    def _at(self, state: int, queue: str, mark: str = "") -> _Place:
+        return _Place(self._number, state, queue, mark)
+
     def _leave_queue(self, queue: str) -> None:
-        behind = next((one for one in self._queues or () if one > queue), None)
-        if behind is not None:
-            self._place = _Place(self._place.state, behind)
+        queues = self._queues or ()
+        behind = bisect_right(queues, queue)
+        if behind < len(queues):
+            self._place = self._at(self._place.state, queues[behind])
         else:
-            self._place, self._queues = _Place(self._place.state + 1, ""), None
+            self._leave_state()
+
+    def _leave_state(self) -> None:
+        self._place, self._queues = self._at(self._place.state + 1, ""), None
+
+
+def _number_of(query: Query) -> int:
+    """Differs for queries that read other rows or in another order. Filters and bounds may change between pages."""
+    return crc32(msgspec.json.encode((query.states, query.queues, query.backwards)))
 
 
 def _without_body(message: Browsed) -> Browsed:

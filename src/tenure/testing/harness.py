@@ -167,3 +167,9 @@ class Harness(Steps, ABC):
         hidden = [state.value for state in states if state not in self.traits.browsable]
         if hidden:
             raise NotApplicable(f"what is {' or '.join(hidden)} cannot be browsed here")
+
+    def need_shown(self, *states: MessageState) -> None:
+        """Skip the test unless the broker shows what is in these states, if need be by a scan."""
+        hidden = [state.value for state in states if state not in self.traits.browsable | self.traits.scannable]
+        if hidden:
+            raise NotApplicable(f"what is {' or '.join(hidden)} is not shown here, not even by a scan")

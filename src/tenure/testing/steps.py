@@ -6,6 +6,7 @@ A living system sweeps, so these do. Nothing here depends on what is tested: tha
 
 import asyncio
 import itertools
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from tenure.broker import Broker, BrokerTraits, Browsed, Depth, Page, Query, Sen
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.client.browse_all import browse_all, pages
 from tenure.envelope import decode
+from tenure.errors import BadArgument
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState, Outgoing
 from tenure.owner import Owner
@@ -245,15 +247,34 @@ class Steps:
             return not self.traits.settles_exactly_once
         return record.state == MessageState.COMPLETED
 
+    def query(self, *states: MessageState, queues: tuple[str, ...] | None = (QUEUE,), **more: Any) -> Query:
+        """What to browse; with a scan where nothing else shows these states."""
+        needs_scan = not self.traits.browsable.issuperset(states)
+        return Query(states=states, queues=queues, **({"scan": needs_scan} | more))
+
     async def browse(self, queue: str = QUEUE, state: MessageState = MessageState.READY, **more: Any) -> list[Browsed]:
         """Everything in one queue and state, over all pages; `more` as in `Query`."""
-        query = Query(states=(state,), queues=(queue,), **more)
+        query = self.query(state, queues=(queue,), **more)
         return [one async for one in browse_all(self.broker, query)]
 
     async def pages(self, queue: str = QUEUE, state: MessageState = MessageState.READY, **more: Any) -> list[Page]:
         """Every page of one queue and state, two messages each unless `more` says otherwise."""
-        query = Query(states=(state,), queues=(queue,), **({"limit": 2} | more))
+        query = self.query(state, queues=(queue,), **({"limit": 2} | more))
         return [page async for page in pages(self.broker, query)]
+
+    async def is_refused(self, asked: Awaitable[object]) -> bool:
+        """Whether the answer is `BadArgument`."""
+        try:
+            await asked
+        except BadArgument:
+            return True
+        return False
+
+    async def took(self, act: Awaitable[object]) -> float:
+        """How long it took, in virtual seconds."""
+        before = self.clock.monotonic()
+        await act
+        return self.clock.monotonic() - before
 
     async def depth(self, queue: str = QUEUE) -> Depth:
         """How much lies in one queue."""

@@ -1,7 +1,7 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   twenty-two themes, from sending to crashing
-    state/    ledger, records, roster, journal and its samples, board and its turns, wall time
+    broker/   twenty-nine themes, from sending to crashing
+    state/    ledger, records, roster, journal (readers, samples, tallies), board and its turns, acts, wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
 
@@ -27,11 +27,18 @@ from tenure.testing.conformance.broker import (
     Delays,
     Durability,
     Fencing,
+    Filtering,
     Grace,
+    HeldLeases,
+    Hints,
     Keys,
     Lapsing,
     Lending,
+    NamedLeases,
+    Paging,
+    Patterns,
     Priority,
+    Queues,
     Refusing,
     Retiring,
     Returning,
@@ -43,7 +50,19 @@ from tenure.testing.conformance.broker import (
     Waiting,
 )
 from tenure.testing.conformance.runner import Failure, Suite, list_tests, pytest_classes, run_suites
-from tenure.testing.conformance.state import Board, Journal, Ledger, Records, Roster, Samples, Turns, WallTime
+from tenure.testing.conformance.state import (
+    Acts,
+    Board,
+    Following,
+    Journal,
+    Ledger,
+    Records,
+    Roster,
+    Samples,
+    Tallies,
+    Turns,
+    WallTime,
+)
 
 #: In the order in which a message lives: a new adapter makes them pass from the top.
 BROKER_SUITES: tuple[Suite, ...] = (
@@ -63,7 +82,14 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Refusing,
     Cancelling,
     Browsing,
+    Paging,
+    Filtering,
+    HeldLeases,
+    NamedLeases,
+    Hints,
     Waiting,
+    Patterns,
+    Queues,
     Keys,
     Uniqueness,
     Clocks,
@@ -71,7 +97,19 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Durability,
 )
 
-STATE_SUITES: tuple[Suite, ...] = (Records, Ledger, Roster, Journal, Samples, Board, Turns, WallTime)
+STATE_SUITES: tuple[Suite, ...] = (
+    Records,
+    Ledger,
+    Roster,
+    Journal,
+    Following,
+    Samples,
+    Tallies,
+    Board,
+    Turns,
+    Acts,
+    WallTime,
+)
 
 ALL_SUITES: tuple[Suite, ...] = BROKER_SUITES + STATE_SUITES
 

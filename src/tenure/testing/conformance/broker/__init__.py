@@ -8,11 +8,18 @@ from tenure.testing.conformance.broker.dead_letters import DeadLetters
 from tenure.testing.conformance.broker.delays import Delays
 from tenure.testing.conformance.broker.durability import Durability
 from tenure.testing.conformance.broker.fencing import Fencing
+from tenure.testing.conformance.broker.filtering import Filtering
 from tenure.testing.conformance.broker.grace import Grace
+from tenure.testing.conformance.broker.held_leases import HeldLeases
+from tenure.testing.conformance.broker.hints import Hints
 from tenure.testing.conformance.broker.keys import Keys
 from tenure.testing.conformance.broker.lapsing import Lapsing
 from tenure.testing.conformance.broker.lending import Lending
+from tenure.testing.conformance.broker.named_leases import NamedLeases
+from tenure.testing.conformance.broker.paging import Paging
+from tenure.testing.conformance.broker.patterns import Patterns
 from tenure.testing.conformance.broker.priority import Priority
+from tenure.testing.conformance.broker.queues import Queues
 from tenure.testing.conformance.broker.refusing import Refusing
 from tenure.testing.conformance.broker.retiring import Retiring
 from tenure.testing.conformance.broker.returning import Returning
@@ -32,11 +39,18 @@ __all__ = [
     "Delays",
     "Durability",
     "Fencing",
+    "Filtering",
     "Grace",
+    "HeldLeases",
+    "Hints",
     "Keys",
     "Lapsing",
     "Lending",
+    "NamedLeases",
+    "Paging",
+    "Patterns",
     "Priority",
+    "Queues",
     "Refusing",
     "Retiring",
     "Returning",

@@ -129,9 +129,10 @@ def test_delete_keeps_a_record(tenure: Run, dead_letters: list[str]) -> None:
     assert document["not_dead_any_more"] == []
     assert _left(tenure) == []
     assert "cancelled" in tenure("dead", "show", URL, "a").stdout
-    (event,) = events()
-    assert event.kind is EventKind.DELETED
-    assert sorted(event.data["ids"]) == dead_letters
+    told = events()
+    assert {event.kind for event in told} == {EventKind.DELETED}
+    assert sorted(id for event in told for id in event.data["ids"]) == dead_letters
+    assert {event.queue for event in told} == {"default-tasks", "slow"}  # one for each queue
 
 
 def test_a_dry_run_touches_nothing(tenure: Run, dead_letters: list[str]) -> None:
@@ -226,7 +227,7 @@ def test_ctrl_c_ends_a_redrive_after_the_batch_under_way(
 
 def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
     browsed = Browsed(
-        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(), cursor=1,
+        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(),
         reason=Reason("max_attempts", f"gave up after 3 of 3 attempts; the last one: {'x' * 80}"),
     )  # fmt: skip
     message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)
@@ -293,7 +294,7 @@ def test_a_dry_run_of_many_shows_the_first_ids(tenure: Run) -> None:
 def test_an_outage_before_the_first_batch_is_told_by_the_error_alone(
     tenure: Run, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def breaks(self: Any, batch: Any) -> list[str]:
+    async def breaks(self: Any, batch: Any, queue: str | None) -> list[str]:
         raise BrokerUnavailable("the broker is away")
 
     monkeypatch.setattr(operating_module.Operator, "_redrive", breaks)
@@ -309,11 +310,11 @@ def test_an_outage_in_between_says_how_far_it_came_and_the_same_command_goes_on(
     whole = operating_module.Operator._redrive
     done: list[Any] = []
 
-    async def breaks(self: Any, batch: Any) -> list[str]:
+    async def breaks(self: Any, batch: Any, queue: str | None) -> list[str]:
         if done:
             raise BrokerUnavailable("the broker is away")
         done.append(batch)
-        return await whole(self, batch)
+        return await whole(self, batch, queue)
 
     monkeypatch.setattr(operating_module.Operator, "_redrive", breaks)
     result = tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "4/s")

@@ -113,7 +113,7 @@ def test_a_rule_in_a_pipe_is_not_as_long_as_the_longest_row(tenure: Run) -> None
 
 def test_long_names_give_way_at_120_columns_and_the_id_does_not() -> None:
     browsed = Browsed(
-        id="0" * 32, queue="a-queue-with-a-long-name", state=MessageState.DELAYED, envelope=b"?", cursor=1,
+        id="0" * 32, queue="a-queue-with-a-long-name", state=MessageState.DELAYED, envelope=b"?",
         counters=Counters(3, 2, 1, 0), due_in=30.0, reason=Reason("max_attempts", "x" * 200),
     )  # fmt: skip
     for width in (110, 120, 140):
@@ -142,7 +142,7 @@ def test_an_unreadable_message_is_shown_all_the_same(tenure: Run, folder: Path) 
 
 def _leased(deadline_in: float) -> Browsed:
     return Browsed(
-        id="0" * 32, queue="q", state=MessageState.LEASED, envelope=b"?", counters=Counters(3, 2, 1, 0), cursor=1,
+        id="0" * 32, queue="q", state=MessageState.LEASED, envelope=b"?", counters=Counters(3, 2, 1, 0),
         owner="worker-1/abc", fence=7, deadline_in=deadline_in, reason=Reason("error", "it failed\nbadly"),
     )  # fmt: skip
 

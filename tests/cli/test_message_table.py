@@ -26,7 +26,7 @@ WIDTHS = (40, 60, 79, 80, 100, 110, 120, 140, 170, 200)
 
 def _seen(id: str, state: MessageState) -> Seen:
     browsed = Browsed(
-        id=id, queue="a-queue-with-a-long-name", state=state, envelope=b"?", cursor=1, counters=Counters(3, 2, 1, 0),
+        id=id, queue="a-queue-with-a-long-name", state=state, envelope=b"?", counters=Counters(3, 2, 1, 0),
         owner="worker-1/abc" if state is MessageState.LEASED else None, reason=Reason("max_attempts", "x" * 200),
         deadline_in=12.0 if state is MessageState.LEASED else None,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tenure import Call, Context, Tenure
+from tenure.broker import Query
 from tenure.cli.emptying import until_empty
 from tenure.foreign import Foreign
 from tenure.message import MessageState
@@ -88,7 +89,7 @@ def test_what_a_newer_tenure_sent_is_not_waited_for(tmp_path: Path, monkeypatch:
             await asyncio.wait_for(_drain(app), 60.0)
             (depth,) = await app.broker.depth([QUEUE])
             assert depth.dead == 0
-            (one,) = await app.broker.browse(QUEUE, MessageState.DELAYED)
+            (one,) = (await app.broker.browse(Query(states=(MessageState.DELAYED,), queues=(QUEUE,)))).messages
             return one.state
 
     assert asyncio.run(run()) is MessageState.DELAYED

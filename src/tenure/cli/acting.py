@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from tenure.app import Tenure
 from tenure.cli.failing import Interruption
@@ -126,17 +126,21 @@ class Meter:
 
 
 async def in_batches(
-    app: Tenure, ids: Sequence[str], act: Callable[[Sequence[str]], Awaitable[list[str]]], *,
+    app: Tenure, queue_of: Mapping[str, str], act: Callable[[Sequence[str], str], Awaitable[list[str]]], *,
     told: Callable[[int], None], per_second: float | None = None,
 ) -> list[str]:  # fmt: skip
-    """Act on `ids` batch by batch, at most `per_second`; what was moved. Raises `Interrupted` if stopped."""
-    moved: list[str] = []
+    """Act on messages batch by batch, at most `per_second`; what was moved. Raises `Interrupted` if stopped.
+
+    `queue_of`: their ids, each with its queue, so that no store has to look for them. A batch is of one queue.
+    """
+    ids, moved = list(queue_of), list[str]()
     limit = app.broker.traits.batch_limit
     with stoppable() as stop:
         async for some in in_turn(ids, app.clock, stop.pause, batch_limit=limit, per_second=per_second):
             if stop.is_asked:
                 raise Interrupted
-            batch = await act(some)
-            told(len(batch))
-            moved += batch
+            for queue in dict.fromkeys(queue_of[id] for id in some):
+                batch = await act([id for id in some if queue_of[id] == queue], queue)
+                told(len(batch))
+                moved += batch
     return moved

@@ -1,7 +1,7 @@
 """`tenure cancel`: take messages back, also from workers that run them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -42,7 +42,7 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         many = plural(len(open_), "message")
         announce(f"Will cancel {many}: {kinds}", as_json=as_json)
         ask(f"Cancel {len(open_)}?", would=f"{many} would be cancelled")
-    answers = run_cancel(app, [record.id for record in records], quiet=as_json)
+    answers = run_cancel(app, {record.id: record.queue for record in records}, quiet=as_json)
     if as_json:
         say_json({"messages": [_as_json(record, answers[record.id]) for record in records]})
     else:
@@ -54,21 +54,21 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         raise NotCancelled(f"{len(records) - len(late)} cancelled, {len(late)} not: {stayed}")
 
 
-def run_cancel(app: Tenure, ids: Sequence[str], *, quiet: bool) -> dict[str, MessageState | None]:
+def run_cancel(app: Tenure, queue_of: Mapping[str, str], *, quiet: bool) -> dict[str, MessageState | None]:
     """Cancel in batches; the state in which each was met."""
     answers: dict[str, MessageState | None] = {}
 
     async def work(app: Tenure) -> None:
         operate = operator(app)
 
-        async def act(batch: Sequence[str]) -> list[str]:
-            met: list[Cancelled] = await operate.cancel(batch)
+        async def act(batch: Sequence[str], queue: str) -> list[str]:
+            met: list[Cancelled] = await operate.cancel(batch, queue)
             answers.update({one.id: one.was for one in met})
             return [one.id for one in met if one.was is not None]
 
-        await in_batches(app, ids, act, told=told)
+        await in_batches(app, queue_of, act, told=told)
 
-    with Meter("cancelled", len(ids), quiet=quiet).running() as told:
+    with Meter("cancelled", len(queue_of), quiet=quiet).running() as told:
         run(app, work)
     return answers
 

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenure.app import Tenure
+from tenure.broker import Depth
 from tenure.cli.failing import NotBrowsable
 from tenure.cli.naming import paused
 from tenure.cli.seen import Seen, look
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
+from tenure.rules.queue_pattern import has_pattern, matches
 from tenure.runtime.strangers import UNKNOWN_TASK
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
     """Whether nothing of these queues is left to do."""
     stopped = {pause.queue for pause in await paused(app)}
     delayed = []
-    for depth in await app.broker.depth(queues):
+    for depth in await _depths(app, queues):
         if depth.ready is None or depth.leased is None:
             raise NotBrowsable("this broker cannot say what is left in its queues, so nobody can wait for their end")
         if depth.leased or (depth.ready and depth.queue not in stopped):
@@ -68,6 +70,12 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
         if one.browsed.counters.deliveries and _is_ours(app, one):
             return False
     return True
+
+
+async def _depths(app: Tenure, queues: Sequence[str]) -> list[Depth]:
+    if not has_pattern(queues):
+        return await app.broker.depth(queues)
+    return [depth for depth in await app.broker.depth() if matches(depth.queue, queues)]
 
 
 def _is_ours(app: Tenure, one: Seen) -> bool:

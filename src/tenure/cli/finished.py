@@ -1,47 +1,37 @@
 """What is finished, as `tenure messages --state completed` shows it: the newest first.
 
-A broker keeps little of a finished message, so the rest comes from its record.
+A broker keeps little of a finished message, so the rest comes from its record. One queue is paged by the broker's own
+order; of several queues the newest of each are read and merged.
 """
 
-from collections import deque
 from collections.abc import Sequence
 
+import msgspec
+
 from tenure.app import Tenure
-from tenure.broker import Browsed
-from tenure.cli.seen import Seen, check_shown
+from tenure.broker import Query
+from tenure.cli.seen import Seen
 from tenure.message import MessageState
+from tenure.query import Browsed
 
 FINISHED = (MessageState.COMPLETED, MessageState.CANCELLED)
 
-_PAGE = 5_000
-#: Of each queue, so many of the newest are looked at.
-_LOOKED_AT = 10_000
 
-
-async def newest(app: Tenure, queues: Sequence[str], state: MessageState, task: str | None, limit: int) -> list[Seen]:
-    """At most `limit` finished messages of these queues, the last to finish first."""
-    check_shown(app.broker, [state])
-    found: list[tuple[float, Seen]] = []
+async def newest(app: Tenure, queues: Sequence[str], query: Query) -> list[Seen]:
+    """At most `query.limit` finished messages of these queues, the last to finish first."""
+    found: list[Browsed] = []
     for queue in queues:
-        in_queue = 0
-        for browsed in reversed(await _last(app, queue, state)):
-            record = await app.state.records.get(browsed.id)
-            if record is None or (task is not None and record.task != task):
-                continue
-            found.append((record.finished_at or 0.0, Seen(browsed, None, record=record)))
-            in_queue += 1
-            if in_queue == limit:
-                break
-    return [seen for _, seen in sorted(found, key=lambda pair: -pair[0])[:limit]]
+        page = await app.broker.browse(msgspec.structs.replace(query, queues=(queue,), backwards=True))
+        found += page.messages
+    found.sort(key=lambda one: -(one.finished_at or 0.0))
+    return await with_records(app, found[: query.limit])
 
 
-async def _last(app: Tenure, queue: str, state: MessageState) -> deque[Browsed]:
-    """A broker pages from the oldest on; the last ones are kept."""
-    last: deque[Browsed] = deque(maxlen=_LOOKED_AT)
-    after = 0
-    while page := await app.broker.browse(queue, state, limit=_PAGE, after=after):
-        last.extend(page)
-        after = page[-1].cursor
-        if len(page) < _PAGE:
-            break
-    return last
+async def with_records(app: Tenure, found: Sequence[Browsed]) -> list[Seen]:
+    """Each with its record; one that was forgotten meanwhile is left out."""
+    seen = []
+    for browsed in found:
+        record = await app.state.records.get(browsed.id, browsed.queue)
+        if record is not None:
+            seen.append(Seen(browsed, None, record=record))
+    return seen

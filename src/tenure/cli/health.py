@@ -21,6 +21,7 @@ from tenure.cli.target import find, json_option, opened, target_argument
 from tenure.errors import BrokerError, StoreUnwritable
 from tenure.owner import Member
 from tenure.probe import SYSTEM_PROBE
+from tenure.rules.queue_pattern import matches
 from tenure.runtime.sweeper import TURN
 
 #: A worker that was not heard for so long does not count: the rarest beat, in the cloud, is every 5 seconds.
@@ -99,7 +100,7 @@ def _no_store(problem: str) -> Health:
 async def examine(app: Tenure, queues: Sequence[str], *, here: bool) -> Health:
     """Look at an open app's place. Without `queues`, one worker of any queue is enough."""
     alive = [member for member in (await judged(app)).living if _counts(app, member, here=here)]
-    served = {queue: sum(queue in member.owner.queues for member in alive) for queue in queues}
+    served = {queue: sum(matches(queue, member.owner.queues) for member in alive) for queue in queues}
     problems = [f"no worker serves queue {queue}" for queue, workers in served.items() if not workers]
     if not alive and not queues:
         problems.append("no worker is alive")

@@ -53,6 +53,13 @@ MOMENT = Moment()
 DURATION_OR_MOMENT = DurationOrMoment()
 
 
+def moment_of(when: datetime | float | None, wall: float) -> float | None:
+    """Wall time of a moment, or of so many seconds before `wall`."""
+    if when is None:
+        return None
+    return when.timestamp() if isinstance(when, datetime) else wall - when
+
+
 def local(wall: float | None, *, precise: bool = False) -> str:
     """Date, time and offset of this machine's time zone. None, what cannot be known, is a dash."""
     if wall is None:

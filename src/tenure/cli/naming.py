@@ -13,6 +13,7 @@ from tenure.cli.failing import UnknownQueue
 from tenure.cli.presence import living
 from tenure.errors import BadArgument, BadTask
 from tenure.notice import Pause
+from tenure.rules.queue_pattern import is_pattern, matches, served_of
 
 #: How far back the journal is asked for names of queues in which nothing lies now.
 _EVENTS_LOOKED_AT = 1_000
@@ -30,6 +31,24 @@ def full_name(app: Tenure, queue: str) -> str:
         raise BadArgument(f"{error}; nothing was changed") from error
 
 
+def full_pattern(app: Tenure, queue: str) -> str:
+    """As `full_name`, for a name or a pattern in which `*` stands for any characters."""
+    if not is_pattern(queue):
+        return full_name(app, queue)
+    own = "" if app.namespace is None else f"{app.namespace}/"
+    try:
+        return app.queues_named(queue.removeprefix(own))
+    except BadTask as error:
+        raise BadArgument(f"{error}; nothing was changed") from error
+
+
+def wanted_queues(app: Tenure, queues: Sequence[str]) -> tuple[str, ...] | None:
+    """The queues that were asked for, names and patterns, as the broker has them. None: none in particular."""
+    return tuple(full_pattern(app, queue) for queue in queues) or (
+        None if app.namespace is None else (f"{app.namespace}/*",)
+    )
+
+
 def short_name(app: Tenure, queue: str) -> str:
     """The queue's name as the app's code has it."""
     return queue if app.namespace is None else queue.removeprefix(f"{app.namespace}/")
@@ -42,10 +61,11 @@ def near(word: str, names: Iterable[str]) -> str:
 
 
 async def queues_of(app: Tenure, queue: str | None) -> list[str]:
-    """The queue that was asked for, or every queue in which something lies."""
-    if queue:
+    """The queue that was asked for, those that match the pattern, or every queue in which something lies."""
+    if queue and not is_pattern(queue):
         return [full_name(app, queue)]
-    return [depth.queue for depth in await app.broker.depth() if app.sees(depth.queue)]
+    found = [depth.queue for depth in await app.broker.depth() if app.sees(depth.queue)]
+    return served_of(found, [full_pattern(app, queue)]) if queue else found
 
 
 async def paused(app: Tenure) -> list[Pause]:
@@ -65,7 +85,7 @@ async def known_queues(app: Tenure) -> set[str]:
     names = {
         *(depth.queue for depth in await app.broker.depth()),
         *(task.queue for task in app.tasks.values()),
-        *(queue for owner in await living(app) for queue in owner.queues),
+        *(queue for owner in await living(app) for queue in owner.queues if not is_pattern(queue)),
         *(pause.queue for pause in (await app.state.board.read()).paused),
         *(tick.queue for tick in await app.state.board.ticks() if tick.queue),
         *(stored.event.queue for stored in events if stored.event.queue),
@@ -75,7 +95,7 @@ async def known_queues(app: Tenure) -> set[str]:
 
 async def is_served(app: Tenure, queue: str) -> bool:
     """Whether a worker that is alive leases from it."""
-    return any(queue in owner.queues for owner in await living(app))
+    return any(matches(queue, owner.queues) for owner in await living(app))
 
 
 async def check_known(app: Tenure, queues: Sequence[str], *, consequence: str = "") -> None:

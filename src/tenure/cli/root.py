@@ -20,9 +20,12 @@ _SECTIONS = {
         "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
     },
     "Look": {
+        "top": ("tenure.cli.top.command:top", "Watch queues, tasks, leases and workers, live."),
         "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
         "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
+        "events": ("tenure.cli.events.command:events", "Show what happened, or what happens now."),
+        "acts": ("tenure.cli.acts:acts", "Show who did what: the audit log."),
         "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
         "health": ("tenure.cli.health:health", "Check for a probe: the store answers, workers are alive."),
         "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),

@@ -34,7 +34,7 @@ async def _progress(app: Tenure, seen: Sequence[Seen]) -> list[Seen]:
     told: list[Seen] = []
     for first in range(0, len(seen), _AT_ONCE):
         some = seen[first : first + _AT_ONCE]
-        records = await asyncio.gather(*(app.state.records.get(one.browsed.id) for one in some))
+        records = await asyncio.gather(*(app.state.records.get(one.browsed.id, one.browsed.queue) for one in some))
         # It may have ended since it was listed.
         told += [
             msgspec.structs.replace(one, progress=record.progress)

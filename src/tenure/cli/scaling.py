@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from tenure.app import Tenure
-from tenure.broker import Depth
+from tenure.broker import Depth, Query
 from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.expected_pace import expected_pace
@@ -20,8 +20,10 @@ from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, say_json
 from tenure.cli.presence import living
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.client.browse_all import pages
 from tenure.message import MessageState
 from tenure.owner import Owner
+from tenure.rules.queue_pattern import is_pattern, matches
 from tenure.survey import survey
 from tenure.timing.scaling import Backlog, Pace, ScalingRules, compare
 
@@ -136,7 +138,7 @@ async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> lis
     if app.tasks:
         return await app.broker.depth(sorted({task.queue for task in app.tasks.values()}))
     depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}
-    served = {name for owner in alive for name in owner.queues if app.sees(name)}
+    served = {name for owner in alive for name in owner.queues if app.sees(name) and not is_pattern(name)}
     empty = sorted(served - depths.keys())
     depths |= {depth.queue: depth for depth in await app.broker.depth(empty)} if empty else {}
     return [depths[name] for name in sorted(depths)]
@@ -147,7 +149,7 @@ def _slots(queue: str, alive: Sequence[Owner], app: Tenure) -> int:
 
     Never more than a worker runs of the tasks of this queue (`concurrency=`).
     """
-    found = [owner.concurrency for owner in alive if queue in owner.queues and owner.concurrency > 0]
+    found = [owner.concurrency for owner in alive if matches(queue, owner.queues) and owner.concurrency > 0]
     limits = [task.policy.concurrency for task in app.tasks.values() if task.queue == queue]
     most = sum(limit for limit in limits if limit is not None) if limits and None not in limits else math.inf
     return int(min([*found, most] if found else [app.settings.concurrency, most]))
@@ -156,7 +158,7 @@ def _slots(queue: str, alive: Sequence[Owner], app: Tenure) -> int:
 async def _needed(app: Tenure, depth: Depth, pace: Pace | None, alive: Sequence[Owner], rules: ScalingRules) -> Needed:
     due = await _due(app, depth, rules.target_age_seconds)
     backlog = Backlog(ready=depth.ready, leased=depth.leased, due=due)
-    serving = [owner for owner in alive if depth.queue in owner.queues]
+    serving = [owner for owner in alive if matches(depth.queue, owner.queues)]
     added = app.clock.wall() - max((owner.started_at for owner in serving), default=0.0)
     both = compare(backlog, pace, rules, current=len(serving), since_added_seconds=added)
     return Needed(
@@ -179,14 +181,16 @@ async def _due(app: Tenure, depth: Depth, within: float) -> int | None:
         return 0
     if MessageState.DELAYED not in app.broker.traits.browsable or (depth.delayed or 0) > _MOST_DELAYED:
         return None
-    due, after = 0, 0
-    for _ in range(0, _MOST_DELAYED, _PAGE):
-        page = await app.broker.browse(depth.queue, MessageState.DELAYED, limit=_PAGE, after=after)
-        due += sum(one.due_in is not None and one.due_in <= within for one in page)
-        if len(page) < _PAGE:
+    query = Query(states=(MessageState.DELAYED,), queues=(depth.queue,), bodies=False, limit=_PAGE)
+    due, looked = 0, 0
+    async for page in pages(app.broker, query):
+        soon = [one.due_in is not None and one.due_in <= within for one in page.messages]
+        due, looked = due + sum(soon), looked + len(soon)
+        if not all(soon):  # they come in the order of their due time
             return due
-        after = page[-1].cursor
-    return None
+        if looked > _MOST_DELAYED:
+            return None
+    return due
 
 
 # -- for people ------------------------------------------------------------------------------------

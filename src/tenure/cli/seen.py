@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from tenure import envelope
-from tenure.broker import Broker, Browsed
+from tenure.broker import Broker, Browsed, Query
 from tenure.cli.failing import NotBrowsable
+from tenure.client.browse_all import browse_all
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
 from tenure.record import Progress, Record
@@ -70,16 +71,23 @@ def read(browsed: Browsed) -> Seen:
         return Seen(browsed, None, str(error))
 
 
-def check_shown(broker: Broker, states: Sequence[MessageState], *, consequence: str = "") -> None:
+def check_shown(broker: Broker, states: Sequence[MessageState], *, consequence: str = "", scan: bool = False) -> None:
     """Raise `NotBrowsable`, with what to do instead, unless the broker shows what is in these states."""
-    hidden = hidden_states(broker, states)
+    hidden = hidden_states(broker, states, scan=scan)
+    if hidden and not scan and set(hidden) <= broker.traits.scannable:
+        what = " or ".join(hidden)
+        raise NotBrowsable(
+            f"this broker lists {what} messages only by reading its whole table, which is paid for by the row; "
+            f"--scan does it. {consequence}".rstrip()
+        )
     if hidden:
         raise NotBrowsable(" ".join(f"{instead(hidden)}. {consequence}".split()))
 
 
-def hidden_states(broker: Broker, states: Sequence[MessageState]) -> list[MessageState]:
-    """Those of which the broker shows none."""
-    return [state for state in states if state not in broker.traits.browsable]
+def hidden_states(broker: Broker, states: Sequence[MessageState], *, scan: bool = False) -> list[MessageState]:
+    """Those of which the broker shows none. `scan`: not even by a paid scan."""
+    shown = broker.traits.browsable | (broker.traits.scannable if scan else frozenset())
+    return [state for state in states if state not in shown]
 
 
 def instead(hidden: Sequence[MessageState]) -> str:
@@ -94,17 +102,14 @@ def instead(hidden: Sequence[MessageState]) -> str:
 async def look(
     broker: Broker, queues: Sequence[str], states: Sequence[MessageState], limit: int | None = None
 ) -> AsyncIterator[Seen]:
-    """Messages of these queues and states, in order of arrival within each; at most `limit`."""
+    """Messages of these queues and states, in the order of each state (`Query`); at most `limit`."""
     check_shown(broker, states)
-    left = float("inf") if limit is None else limit
-    for state in states:
-        for queue in queues:
-            after = 0
-            while left > 0:
-                page = await broker.browse(queue, state, limit=int(min(_PAGE, left)), after=after)
-                for browsed in page:
-                    yield read(browsed)
-                left -= len(page)
-                if len(page) < _PAGE:
-                    break
-                after = page[-1].cursor
+    if not queues or not states or limit == 0:
+        return
+    size = _PAGE if limit is None else min(_PAGE, limit)
+    found = 0
+    async for browsed in browse_all(broker, Query(states=tuple(states), queues=tuple(queues), limit=size)):
+        yield read(browsed)
+        found += 1
+        if found == limit:
+            return

@@ -29,6 +29,7 @@ from tenure.cli.target import find, json_option, or_default, target_argument
 from tenure.clock import Clock
 from tenure.config import settings_from
 from tenure.deletion import DeletionTally
+from tenure.rules.queue_pattern import matches
 
 if TYPE_CHECKING:
     from tenure.runtime.tether import Tether
@@ -46,7 +47,7 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option("--concurrency", "-c", type=click.IntRange(1, 10_000), help="How many messages at once. Default: 10.")
 @click.option("--processes", "-p", type=click.IntRange(1, 1_000), help="Run so many processes, and replace the dead.")
 @click.option("--queue", "-q", "queues", multiple=True, shell_complete=complete_queue,
-              help="Serve this queue only; repeat it for more.")  # fmt: skip
+              help="Serve this queue only: a name, or a pattern such as '*-tasks'; repeat it for more.")  # fmt: skip
 @click.option("--name", default="", help="The worker's name, the same over restarts. Default: host and pid.")
 @click.option("--slot", help="An identity that a manager gives to one process at a time. Default: none.")
 @click.option("--grace", type=DURATION, help="How long handlers may go on after SIGTERM. Default: 30s.")
@@ -78,6 +79,9 @@ def worker(  # noqa: PLR0913 - one for each option
 
     --processes starts so many workers, each with --concurrency slots of its own. One that dies is replaced, and
     what it ran is back in its queue at once.
+
+    --queue may be a pattern: '*-tasks' serves every queue whose name ends so, also one that comes into being later.
+    Put it in quotes, so that the shell leaves it alone.
 
     --slot names what a manager runs one process of at a time, such as a pod's UID and container name, or a systemd
     unit. When a new worker joins in the same slot the old one counts as dead, and what it held is returned at once.
@@ -278,6 +282,6 @@ class _Stop:
 def _warn_of_strange_queues(app: Tenure, queues: Sequence[str]) -> None:
     known = {short_name(app, task.queue) for task in app.tasks.values()}
     for queue in queues:
-        if queue not in known:
+        if not any(matches(name, [queue]) for name in known):
             hint = near(queue, known) or f"; there are: {', '.join(sorted(known))}"
             logger.warning("no task of this app sends to queue %r%s", queue, hint)

@@ -123,7 +123,7 @@ async def _held(app: Tenure, lease: Lease, gate: asyncio.Semaphore) -> Held:
         return Held(lease.id, lease.queue, envelope.decode(lease.envelope).task)
     except BodyUndecodable:
         async with gate:
-            record = await app.state.records.get(lease.id)
+            record = await app.state.records.get(lease.id, lease.queue)
         return Held(lease.id, lease.queue, None if record is None else record.task)
 
 

@@ -77,11 +77,12 @@ def delete(words: tuple[str, ...], **options: Any) -> None:
 def _run(
     act: _Act, words: tuple[str, ...], *, rate: float | None, as_json: bool, dry_run: bool, yes: bool, **by: Any
 ) -> None:
-    target, ids = split_ids(words)
-    choice = Choice(ids=tuple(ids), **by)
+    target, given = split_ids(words)
+    choice = Choice(ids=tuple(given), **by)
     choice.check()
     app = find(target)
-    ids, summary = run(app, lambda app: _choose(app, choice))
+    queue_of, summary = run(app, lambda app: _choose(app, choice))
+    ids = list(queue_of)
     many = plural(len(ids), "dead letter")
     asks = len(ids) > 1 and not (yes or dry_run)
     if not as_json or asks:
@@ -98,7 +99,7 @@ def _run(
         ask(f"{act.verb.capitalize()} {len(ids)}?", would=would, warning=act.warning)
     meter = Meter(act.past, len(ids), slow=rate is not None, quiet=as_json)
     with meter.running() as told:
-        moved = run(app, lambda app: _carry_out(app, act, ids, rate, told))
+        moved = run(app, lambda app: _carry_out(app, act, queue_of, rate, told))
     if as_json:
         say_json({act.past: moved, "not_dead_any_more": sorted(set(ids) - set(moved)), "dry_run": False})
         return
@@ -114,22 +115,22 @@ def _say_first(ids: list[str]) -> None:
         say_line(f"  … and {len(ids) - _FIRST_IDS:,} more; --json shows all")
 
 
-async def _choose(app: Tenure, choice: Choice) -> tuple[list[str], str]:
-    """The ids, and what they are in a few words."""
+async def _choose(app: Tenure, choice: Choice) -> tuple[dict[str, str], str]:
+    """The ids with their queues, and what they are in a few words."""
     if choice.ids:
         return await named(app, choice.ids), ""
-    ids: list[str] = []
+    queue_of: dict[str, str] = {}
     kinds: Counter[str] = Counter()
     async for letter in chosen(app, choice):
-        ids.append(letter.browsed.id)
+        queue_of[letter.browsed.id] = letter.browsed.queue
         kinds[kind_of(letter)] += 1
     summary = ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common(_MOST_KINDS))
-    return ids, f": {summary}{', …' if len(kinds) > _MOST_KINDS else ''}" if kinds else ""
+    return queue_of, f": {summary}{', …' if len(kinds) > _MOST_KINDS else ''}" if kinds else ""
 
 
 async def _carry_out(
-    app: Tenure, act: _Act, ids: list[str], rate: float | None, told: Callable[[int], None]
+    app: Tenure, act: _Act, queue_of: dict[str, str], rate: float | None, told: Callable[[int], None]
 ) -> list[str]:
     operate = operator(app)
     do = operate.redrive if act is _REDRIVE else operate.delete
-    return await in_batches(app, ids, do, told=told, per_second=rate)
+    return await in_batches(app, queue_of, do, told=told, per_second=rate)

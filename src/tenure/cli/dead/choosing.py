@@ -12,12 +12,13 @@ from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import spoken
 from tenure.cli.failing import NotDead
 from tenure.cli.ids import find_records
-from tenure.cli.moment import DURATION_OR_MOMENT
+from tenure.cli.moment import DURATION_OR_MOMENT, moment_of
 from tenure.cli.naming import check_known, queues_of
 from tenure.cli.seen import check_shown
 from tenure.message import MessageState
 from tenure.redriving import Letter, Which
 from tenure.redriving import find as find_letters
+from tenure.rules.queue_pattern import is_pattern
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,16 +63,10 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return Which(
             task=self.task,
             reason=self.reason,
-            since=_moment(self.since, wall),
-            before=_moment(self.before, wall),
+            since=moment_of(self.since, wall),
+            before=moment_of(self.before, wall),
             limit=self.limit,
         )
-
-
-def _moment(when: When | None, wall: float) -> float | None:
-    if when is None:
-        return None
-    return when.timestamp() if isinstance(when, datetime) else wall - when
 
 
 def _told(when: When) -> str:
@@ -97,16 +92,16 @@ async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
     """The dead letters that are meant, the first ones first. Not for ids: see `named`."""
     check_shown(app.broker, [MessageState.DEAD])
     queues = await queues_of(app, choice.queue)
-    if choice.queue is not None:
+    if choice.queue is not None and not is_pattern(choice.queue):
         await check_known(app, queues, consequence="Nothing was changed")
     async for letter in find_letters(app.broker, queues, choice.which(app.clock.wall())):
         yield letter
 
 
-async def named(app: Tenure, ids: tuple[str, ...]) -> list[str]:
-    """Check that each id is a dead letter before anything is touched; the ids as the broker has them."""
+async def named(app: Tenure, ids: tuple[str, ...]) -> dict[str, str]:
+    """Check that each id is a dead letter before anything is touched; the ids as the broker has them, with queues."""
     records = await find_records(app, ids, consequence="nothing was changed")
     for record in records:
         if record.state is not MessageState.DEAD:
             raise NotDead(f"message {record.id} is {record.state}, not dead; nothing was changed")
-    return [record.id for record in records]
+    return {record.id: record.queue for record in records}

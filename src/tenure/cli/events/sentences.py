@@ -1,0 +1,154 @@
+"""One event in a line of plain English. Its time and its kind stand before it. Pure."""
+
+from collections.abc import Callable
+
+from tenure.cli.duration import exact
+from tenure.event import Event, EventKind
+from tenure.plural import plural
+from tenure.timing.why import amount
+
+#: How bad a kind is, by its colour. What is not here has none.
+STYLES: dict[str, str] = {
+    "completed": "green", "dead": "red", "move_to_dlq": "red", "retried": "yellow", "lease_lost": "yellow",
+    "late_settle": "yellow", "heartbeat_failed": "yellow", "requeue": "yellow", "owner_retired": "yellow",
+    "sweep_grace": "yellow", "loop_blocked": "yellow", "deletions": "yellow", "redriven": "cyan", "deleted": "cyan",
+    "cancelled": "cyan", "purged": "cyan", "paused": "cyan", "resumed": "cyan", "forgotten": "cyan",
+}  # fmt: skip
+
+_TRIGGERS = {"scheduler": "a sweep", "liveness": "a worker that found their owner dead", "cli": "the command line",
+             "supervisor": "the supervisor of their worker", "api": "Python code"}  # fmt: skip
+
+
+def sentence(event: Event) -> str:
+    """What happened."""
+    tell = _SENTENCES.get(event.kind)
+    return _other(event) if tell is None else tell(event)
+
+
+def _message(event: Event) -> str:
+    """Which message, of which task, where."""
+    name = " ".join(filter(None, (event.task, event.message_id))) or "a message"
+    return f"{name} in {event.queue}" if event.queue else name
+
+
+def _run(event: Event, verb: str) -> str:
+    attempt = "" if event.attempt is None else f" at attempt {event.attempt}"
+    took = "" if event.seconds is None else f" after {exact(event.seconds)}"
+    return f"{_message(event)} {verb}{attempt}{took}{_on(event)}"
+
+
+def _on(event: Event) -> str:
+    return f" on {event.owner}" if event.owner else ""
+
+
+def _why(event: Event) -> str:
+    code, text = event.data.get("code"), str(event.data.get("reason") or "").partition("\n")[0]
+    parts = [str(part) for part in (None if code == "error" and text else code, text) if part]
+    return f": {': '.join(parts)}" if parts else ""
+
+
+def _again(event: Event) -> str:
+    seconds = event.data.get("after_seconds")
+    return f"; next try in {exact(seconds)}" if isinstance(seconds, int | float) else ""
+
+
+def _messages(event: Event) -> str:
+    return plural(int(event.data.get("count", 0)), "message")
+
+
+def _where(event: Event) -> str:
+    return f" in {event.queue}" if event.queue else ""
+
+
+def _by(event: Event) -> str:
+    who, door = event.data.get("by"), event.data.get("triggered_by")
+    through = f" ({_TRIGGERS.get(str(door), door)})" if door else ""
+    return f", by {who}{through}" if who else f", by {_TRIGGERS.get(str(door), door)}" if door else ""
+
+
+def _requeue(event: Event) -> str:
+    dead = event.data.get("dlq_count")
+    also = f", {dead} more went to the dead letters" if dead else ""
+    return f"{_messages(event)}{_where(event)} returned to the queue{_by(event)}{also}"
+
+
+def _cancelled(event: Event) -> str:
+    running = event.data.get("running")
+    return f"{_messages(event)}{_where(event)} cancelled{f', {running} while running' if running else ''}{_by(event)}"
+
+
+def _retired(event: Event) -> str:
+    proof = f" ({event.data['proof']})" if event.data.get("proof") else ""
+    what = "left" if event.data.get("left") else "is dead"
+    return f"worker {event.owner} {what}{proof}; {_messages(event)} returned"
+
+
+def _lost(event: Event) -> str:
+    if event.data.get("code") == "cancelled":
+        by = f" by {event.data['by']}" if event.data.get("by") else ""
+        return f"{_message(event)} was cancelled{by} while it ran{_on(event)}; nothing was settled"
+    return f"{_message(event)} lost its lease while it ran{_on(event)}; nothing was settled"
+
+
+def _ticked(event: Event) -> str:
+    missed = event.data.get("missed")
+    return f"schedule {event.data.get('schedule')} sent {_message(event)}{f', {missed} ticks missed' if missed else ''}"
+
+
+def _sized(event: Event) -> str:
+    size = event.data.get("file_size_bytes")
+    return f"{_message(event)} has work of size {amount(size) if isinstance(size, int | float) else 'unknown'}"
+
+
+def _deletions(event: Event) -> str:
+    failed = int(event.data.get("total", 0)) - int(event.data.get("deleted", 0))
+    return f"{plural(failed, 'delete')} of {event.data.get('total')} did not work{_on(event)}"
+
+
+def _not_renewed(event: Event) -> str:
+    leases = plural(int(event.data.get("count", 0)), "lease")
+    return f"{leases} could not be renewed{_on(event)}: {event.data.get('error')}"
+
+
+def _purged(event: Event) -> str:
+    noun = f"{event.data.get('state') or ''} message".strip()
+    return f"{plural(int(event.data.get('count', 0)), noun)}{_where(event)} purged{_by(event)}"
+
+
+def _other(event: Event) -> str:
+    """A kind that a newer worker wrote."""
+    parts = [_message(event)] if event.message_id or event.task or event.queue else []
+    parts += [f"{name} {value}" for name, value in event.data.items() if name != "ids"]
+    return ", ".join(parts) + _on(event)
+
+
+_SENTENCES: dict[str, Callable[[Event], str]] = {
+    EventKind.COMPLETED: lambda event: _run(event, "completed"),
+    EventKind.RETRIED: lambda event: f"{_run(event, 'failed')}{_why(event)}{_again(event)}",
+    EventKind.SNOOZED: lambda event: f"{_message(event)} asked to run later{_on(event)}{_why(event)}{_again(event)}",
+    EventKind.DEAD: lambda event: f"{_run(event, 'died')}{_why(event)}",
+    EventKind.DUPLICATE: lambda event: f"{_message(event)} was done already; deleted{_on(event)}",
+    EventKind.GIVEN_BACK: lambda event: f"{_message(event)} was given back{_on(event)}{_why(event)}{_again(event)}",
+    EventKind.LEASE_LOST: _lost,
+    EventKind.LATE_SETTLE: lambda event: f"{_message(event)} was settled too late{_on(event)}; nothing was changed",
+    EventKind.HEARTBEAT_FAILED: _not_renewed,
+    EventKind.REQUEUE: _requeue,
+    EventKind.MOVE_TO_DLQ: lambda event: f"{_messages(event)}{_where(event)} moved to the dead letters{_by(event)}",
+    EventKind.SWEEP_GRACE: lambda event: f"no sweep ran for a while: leases got a fresh window{_on(event)}",
+    EventKind.OWNER_JOINED: lambda event: f"worker {event.owner} started",
+    EventKind.OWNER_LEFT: lambda event: f"worker {event.owner} stopped",
+    EventKind.OWNER_RETIRED: _retired,
+    EventKind.REDRIVEN: lambda event: f"{_messages(event)}{_where(event)} redriven{_by(event)}",
+    EventKind.DELETED: lambda event: f"{_messages(event)}{_where(event)} deleted{_by(event)}",
+    EventKind.CANCELLED: _cancelled,
+    EventKind.PURGED: _purged,
+    EventKind.PAUSED: lambda event: f"queue {event.queue} paused{_by(event)}",
+    EventKind.RESUMED: lambda event: f"queue {event.queue} resumed{_by(event)}",
+    EventKind.TICKED: _ticked,
+    EventKind.FORGOTTEN: lambda event: f"schedule {event.data.get('schedule')} forgotten{_by(event)}",
+    EventKind.LOOP_BLOCKED: lambda event: (
+        f"a handler blocked the event loop for {exact(event.data.get('seconds'))}{_on(event)}"
+    ),
+    EventKind.DELETIONS: _deletions,
+    EventKind.FILE_SIZE_DETECTED: _sized,
+}

@@ -1,0 +1,77 @@
+"""`tenure top`: watch queues, tasks, workers and leases, live or as one snapshot."""
+
+import contextlib
+
+import click
+
+from tenure.app import Tenure
+from tenure.assembly import safe_url
+from tenure.cli.completing import complete_queue
+from tenure.cli.duration import Duration
+from tenure.cli.naming import wanted_queues
+from tenure.cli.output import console, say_json
+from tenure.cli.target import find, is_place, json_option, or_default, run, target_argument
+
+#: In lines: one snapshot into a pipe shows the first rows of each table.
+_ONCE_WIDTH, _ONCE_HEIGHT = 120, 60
+
+
+@click.command(short_help="Watch queues, tasks, leases and workers, live.")
+@target_argument
+@click.option("--queue", "-q", "queues", multiple=True, shell_complete=complete_queue,
+              help="These queues only: a name, or a pattern such as '*-tasks'; repeat it for more.")  # fmt: skip
+@click.option("--every", type=Duration(0.2), help="How often to look. Default: 1s; less often where each look is paid.")
+@click.option("--once", is_flag=True, help="Print one snapshot and end; so it is without a terminal.")
+@json_option
+def top(target: str | None, queues: tuple[str, ...], every: float | None, *, once: bool, as_json: bool) -> None:
+    """Watch queues, tasks, leases and workers, live: is work flowing, what is stuck, since when.
+
+    The second line says it in one sentence. Rates, durations and errors are of the last minute, added up over all
+    workers from what they store every few seconds. Leases are counted down by the store's clock. Looking changes
+    nothing.
+
+    Keys: tab for the next view, arrows to choose a row and the column to order by, / to filter, enter to open a
+    message, p to pause, ? for all of them, q to quit. With --json or --once one snapshot is printed.
+    """
+    app = find(target)
+    out = console()
+    named = wanted_queues(app, queues)
+    is_live = out.is_terminal and not out.is_dumb_terminal and not as_json and not once
+    seconds = every if every is not None else app.broker.traits.snapshot_seconds
+    with contextlib.suppress(KeyboardInterrupt) if is_live else contextlib.nullcontext():  # one way to end it
+        run(app, lambda app: _show(app, named, _name(target), seconds, is_live=is_live, as_json=as_json))
+
+
+async def _show(
+    app: Tenure, queues: tuple[str, ...] | None, name: str, every: float, *, is_live: bool, as_json: bool
+) -> None:
+    from tenure.cli.top.reading import Reader
+
+    reader = Reader(app, queues or ())
+    if is_live:
+        from tenure.cli.top.live import watch
+
+        await watch(app, reader, name, console(), every_seconds=every)
+        return
+    picture = await reader.read()
+    if as_json:
+        from tenure.cli.top.document import document
+
+        say_json(document(picture))
+        return
+    from tenure.cli.top.headline import headline
+    from tenure.cli.top.screen import Frame, snapshot
+    from tenure.cli.top.view import View
+
+    out = console()
+    width = out.width if out.is_terminal else _ONCE_WIDTH
+    frame = Frame(
+        picture=picture, headline=headline(picture), view=View(), target=name, every_seconds=every, now=picture.now
+    )
+    for line in snapshot(frame, width, _ONCE_HEIGHT):
+        out.print(line, soft_wrap=True)
+
+
+def _name(target: str | None) -> str:
+    name = or_default(target)
+    return safe_url(name) if is_place(name) else name

@@ -1,0 +1,45 @@
+"""The picture as a JSON document, for programs: one snapshot. `null` is "cannot be known". Pure."""
+
+import math
+from typing import Any
+
+import msgspec
+
+from tenure.cli.top.headline import headline
+from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow
+
+
+def document(picture: Picture) -> dict[str, Any]:
+    """Everything that the screen shows."""
+    told = headline(picture)
+    return {
+        "now": picture.now,
+        "headline": {"mood": told.mood, "text": told.text},
+        "window_seconds": picture.window_seconds,
+        "total": _flow(picture.total)
+        | {"waiting": picture.waiting, "running": picture.running, "dead": picture.dead,
+           "oldest_seconds": picture.oldest_seconds, "workers": len(picture.alive)},
+        "queues": [_row(one) for one in picture.queues],
+        "tasks": [_row(one) for one in picture.tasks],
+        "leases": picture.leases,
+        "leases_cut": picture.leases_cut,
+        "workers": picture.workers,
+        "last_sweep_at": picture.last_sweep_at,
+        "next_sweep_at": picture.next_sweep_at,
+    }  # fmt: skip
+
+
+def _row(row: QueueRow | TaskRow) -> dict[str, Any]:
+    shown = msgspec.structs.asdict(row)
+    drains = shown.pop("drains_in_seconds")
+    flow = shown.pop("flow")
+    grows = drains is not None and math.isinf(drains)
+    return (
+        shown
+        | {"drains_in_seconds": None if grows else drains, "grows": None if drains is None else grows}
+        | _flow(flow)
+    )
+
+
+def _flow(flow: Flow) -> dict[str, Any]:
+    return msgspec.structs.asdict(flow)

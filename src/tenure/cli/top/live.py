@@ -1,0 +1,183 @@
+"""The live table: reads the place, draws, and listens to keys until q or Ctrl-C. The terminal is left as it was.
+
+Three things go on side by side in one loop: a reader that looks at the place (and, when the store is away, says so and
+goes on when it is back), the keys, and a tick each second that moves the countdowns. A message that is opened is
+fetched as `tenure show` does.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from tenure.app import Tenure
+from tenure.cli.screen import Screen
+from tenure.cli.show.fetching import fetch
+from tenure.cli.show.telling import tell
+from tenure.cli.top.headline import headline
+from tenure.cli.top.keys import keys_in
+from tenure.cli.top.picture import Picture
+from tenure.cli.top.reading import Reader
+from tenure.cli.top.screen import Frame, draw
+from tenure.cli.top.view import View, press
+from tenure.errors import BrokerError, TenureError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_TICK_SECONDS = 1.0
+#: A message that is open is read again so often.
+_MESSAGE_SECONDS = 2.0
+
+
+async def watch(app: Tenure, reader: Reader, target: str, out: "Console", *, every_seconds: float) -> None:
+    """Show the place until the person has seen enough."""
+    live = _Live(app, reader, target, out, every_seconds)
+    live.take(await reader.read())  # a place that is not there is an error before the screen changes
+    with _keyboard(live.press), Live(console=out, screen=True, auto_refresh=False, transient=True) as shown:
+        await live.run(shown)
+
+
+class _Live:
+    """What is shown now, and what comes next."""
+
+    def __init__(self, app: Tenure, reader: Reader, target: str, out: "Console", every_seconds: float) -> None:
+        self._app = app
+        self._reader = reader
+        self._target = target
+        self._out = out
+        self._every = every_seconds
+        self._view = View()
+        self._picture: Picture | None = None
+        self._read_at = 0.0
+        self._outage = ""
+        self._away_since = 0.0
+        self._message: tuple[Text, ...] = ()
+        self._message_of = ""
+        #: Set: something changed, draw.
+        self._changed = asyncio.Event()
+        #: Set: another message was opened, fetch.
+        self._opened = asyncio.Event()
+
+    def take(self, picture: Picture) -> None:
+        """The place answered."""
+        self._outage = ""
+        if not self._view.is_paused or self._picture is None:
+            self._picture, self._read_at = picture, self._app.clock.monotonic()
+        self._changed.set()
+
+    def press(self, key: str) -> None:
+        """A key."""
+        if self._picture is None:
+            return
+        before, self._view = self._view, press(self._view, key, self._picture, self._now())
+        if self._view.opened != before.opened:
+            self._message, self._message_of = (), ""
+            self._opened.set()
+        self._changed.set()
+
+    async def run(self, shown: Live) -> None:
+        """Draw until the view is over."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGWINCH, self._changed.set)
+        async with asyncio.TaskGroup() as group:
+            others = [group.create_task(self._look()), group.create_task(self._fetch())]
+            while not self._view.is_over:
+                self._changed.clear()
+                self._draw(shown)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), _TICK_SECONDS)
+            for task in others:
+                task.cancel()
+        loop.remove_signal_handler(signal.SIGWINCH)
+
+    def _draw(self, shown: Live) -> None:
+        if self._picture is None:
+            return
+        width, height = self._out.size
+        now = self._now()
+        picture = self._picture
+        frame = Frame(
+            picture=picture,
+            headline=headline(msgspec.structs.replace(picture, now=now)),
+            view=self._view, target=self._target, every_seconds=self._every, now=now, outage=self._outage,
+            away_seconds=self._app.clock.monotonic() - self._away_since, message=self._message,
+        )  # fmt: skip
+        shown.update(Group(*draw(frame, width, height)), refresh=True)
+
+    def _now(self) -> float:
+        """By the store's clock. While nothing new is read, countdowns stand still: leases may be renewed meanwhile."""
+        if self._picture is None:
+            return 0.0
+        still = self._view.is_paused or self._outage
+        return self._picture.now + (0.0 if still else self._app.clock.monotonic() - self._read_at)
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                self.take(await self._reader.read())
+            except BrokerError as error:
+                if not self._outage:
+                    self._away_since = self._app.clock.monotonic()
+                self._outage = str(error) or error.code
+                self._changed.set()
+
+    async def _fetch(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._opened.wait(), _MESSAGE_SECONDS)
+            self._opened.clear()
+            wanted = self._view.opened
+            if not wanted or (self._view.is_paused and self._message_of == wanted):
+                continue
+            try:
+                lines = await self._told(wanted)
+            except TenureError as error:
+                lines = (Text(str(error)),)
+            if self._view.opened == wanted:
+                self._message, self._message_of = lines, wanted
+                self._changed.set()
+
+    async def _told(self, id: str) -> tuple[Text, ...]:
+        """What `tenure show` prints, in lines that fit."""
+        found = await fetch(self._app, id)
+        out = Screen(width=max(20, self._out.width - 2), force_terminal=True, color_system="standard",
+                     no_color=self._out.no_color, legacy_windows=False)  # fmt: skip
+        with out.capture() as captured:
+            tell(out, found, self._app.clock.wall(), full=False)
+        return tuple(Text.from_ansi(line) for line in captured.get().splitlines())
+
+
+@contextlib.contextmanager
+def _keyboard(press: Callable[[str], None]) -> Iterator[None]:
+    """Every key at once and unseen, where standard input is a terminal; Ctrl-C stays what it is."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    loop = asyncio.get_running_loop()
+
+    def heard() -> None:
+        for key in keys_in(os.read(descriptor, 1_024)):
+            press(key)
+
+    tty.setcbreak(descriptor)
+    loop.add_reader(descriptor, heard)
+    try:
+        yield
+    finally:
+        loop.remove_reader(descriptor)
+        # What was typed and not read is not left to the shell.
+        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)

@@ -148,14 +148,6 @@ class Pager:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)
 
-    def pass_over(self, rows: int, mark: str) -> None:
-        """So many rows of the part were read, and none of them is in its state; go on behind `mark`."""
-        if self._part is None:
-            msg = "pass_over without next_part"
-            raise RuntimeError(msg)
-        self._looked_at += rows
-        self._place = _Place(self._place.state, self._part.queue, mark)
-
     def page(self) -> Page:
         """What was found."""
         is_over = self._place.state >= len(self._query.states)

@@ -35,7 +35,7 @@ async def browse(store: Store, query: Query) -> Page:
             pager.take(rows, is_end=is_end)
         else:
             # Letters of messages that are leased by now, or rows that have gone on since the page before.
-            pager.pass_over(max(1, window.read), write_mark(window.following))
+            pager.take((), is_end=False, passed=max(1, window.read), mark=write_mark(window.following))
     return pager.page()
 
 

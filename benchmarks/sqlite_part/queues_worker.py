@@ -2,8 +2,8 @@
 
     python -m benchmarks.sqlite_part.queues_worker drain QUEUES COUNT | pace QUEUES SECONDS
 
-`drain` empties a backlog of COUNT messages that lies in QUEUES queues; `pace` serves them at 50 messages a second, which
-are sent from here too, by a loop and a store of their own. Prints one line of JSON.
+`drain` empties a backlog of COUNT messages that lies in QUEUES queues. `pace` serves QUEUES queues at 50 messages a
+second, which another process sends. Prints one line of JSON.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ async def _drain(queues: int, count: int) -> dict[str, Any]:
     worker = app.worker(concurrency=100, queues=names(queues))
     await worker.start()
     cpu, start = own_cpu(), time.perf_counter()
-    while worker.counts.get("completed", 0) < count:
+    while worker.counts.get("completed", 0) < count:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0.002)
     answer = {"seconds": time.perf_counter() - start, "cpu": own_cpu() - cpu}
     await worker.stop()

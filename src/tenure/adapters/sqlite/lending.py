@@ -37,6 +37,8 @@ from tenure.owner import retired
 
 #: Due delayed messages that one call makes ready. The rest follow with the next call.
 _PROMOTED_AT_ONCE = 1000
+#: From so many queues at once messages are shared out that lie among each other's. More would not lie closer together.
+_SIDE_BY_SIDE = 16
 
 _IS_BANNED = "EXISTS (SELECT 1 FROM owner WHERE id = ?2 AND state = 'banned')"
 _LOOK = f"""
@@ -248,15 +250,14 @@ def _lend_many(basket: _Basket, served: serving.Served) -> None:
 
 
 def _lend_shares(basket: _Basket, candidates: list[Candidate], more: Iterator[list[Candidate]]) -> None:
-    """From as many queues as messages are wanted, if there are so many: messages that were sent together lie together.
+    """From several queues the same number each: messages that were sent together lie together in the file.
 
     A queue whose priorities have turns is lent from by itself.
     """
-    for found in more:
+    want = min(basket.request.want, _SIDE_BY_SIDE)
+    while len(candidates) < want and (found := next(more, None)) is not None:
         candidates += found
-        if len(candidates) >= basket.request.want:
-            break
-    candidates = candidates[: basket.request.want]
+    candidates = candidates[:want]
     plain = [one.queue for one in candidates if one.top == one.bottom]
     for candidate in candidates:
         if candidate.top != candidate.bottom and not basket.is_full():

@@ -113,7 +113,7 @@ def read_shares(
 def is_scattered(db: sqlite3.Connection, queue: str, want: int) -> bool:
     """Whether between the next messages of a queue lie as many of others: then one of each costs fewer pages."""
     count, span = db.execute(_SPREAD, (queue, want)).fetchone()
-    return count > 1 and span >= 2 * count
+    return bool(count > 1 and span >= 2 * count)
 
 
 def fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) -> Columns:

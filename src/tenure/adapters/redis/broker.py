@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.redis import browsing, lease_list, looking, operating, sending, settling
+from tenure.adapters.redis import browsing, depths, lease_list, operating, sending, settling
+from tenure.adapters.redis.forgetting import forget
 from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.waiting import Waiting
 from tenure.broker import (
     EVERY_STATE,
     MOST_LEASES,
@@ -60,6 +62,7 @@ class RedisBroker:
         )
         self._outbox = Outbox(store, limit)
         self._lending = Lending(store, self._traits)
+        self._waiting = Waiting(store, self._lending.listing)
         self._returning = Returning(store, self._outbox)
 
     @property
@@ -100,9 +103,9 @@ class RedisBroker:
         """Lend up to `want` messages."""
         return await self._lending.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._store.wait(queues, seconds)
+        await self._waiting.wait(queues, seconds, excluded)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
@@ -131,17 +134,17 @@ class RedisBroker:
         """Put aside, with raw bytes, counters and reason."""
         return _settlements(await settling.dead_letter(self._store, batch))
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Send dead letters back to their queue."""
-        return await operating.redrive(self._store, ids)
+        return await operating.redrive(self._store, ids, queue)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Remove messages that nobody holds."""
-        return await operating.delete(self._store, ids)
+        return await operating.delete(self._store, ids, queue)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Take messages back, also from those who run them."""
-        return await operating.cancel(self._store, ids)
+        return await operating.cancel(self._store, ids, queue)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget what is long finished."""
@@ -167,9 +170,17 @@ class RedisBroker:
         """Look at messages, one page at a time."""
         return await browsing.browse(self._store, query, self._traits)
 
+    async def queues(self) -> list[str]:
+        """The names of the queues there are."""
+        return await self._store.queues()
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it."""
+        return await forget(self._store, queue)
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""
-        return await looking.depth(self._store, queues)
+        return await depths.depth(self._store, queues)
 
 
 _SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}

@@ -1,13 +1,11 @@
-"""Looking: how much lies in each queue, and which ids there are. Changes nothing; messages are in `browsing.py`."""
+"""Looking: which ids there are. Changes nothing; messages are in `browsing.py`."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
-from tenure.adapters.redis.script import DEPTH
 from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.strange import sound, text_of
-from tenure.broker import Depth
+from tenure.adapters.redis.strange import text_of
 
 _PIECE = 1000
 
@@ -47,35 +45,3 @@ async def _scan(store: Store, command: str, key: str, *options: str) -> AsyncIte
             yield pairs
         if cursor == b"0":
             return
-
-
-def _age(store: Store, sent: bytes) -> float | None:
-    try:
-        return max(0.0, store.wall.now() - float(sent)) if sent else None
-    except ValueError:
-        return None
-
-
-def _unknown(queue: str) -> Depth:
-    """Of a queue in which a key is not ours nobody can say how much lies there."""
-    return Depth(queue=queue, ready=None, delayed=None, leased=None, dead=None, oldest_age_seconds=None)
-
-
-async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
-    """Exact counts, and the age of what has lain ready longest."""
-    asked = await store.queues() if queues is None else queues
-    calls = [store.call(DEPTH, [queue], ()) for queue in asked]
-    # Where a queue was named, its garbage is told; where all are asked, it must not hide the others.
-    answers = await (store.run_each(calls, writes=False) if queues is None else store.run_all(calls, writes=False))
-    depths = []
-    for queue, answer in zip(asked, answers, strict=True):
-        if not sound(queue, answer):
-            depths.append(_unknown(queue))
-            continue
-        ready, delayed, leased, dead, sent = answer
-        age = _age(store, sent)
-        if queues is not None or ready or delayed or leased or dead:
-            depths.append(
-                Depth(queue=queue, ready=ready, delayed=delayed, leased=leased, dead=dead, oldest_age_seconds=age)
-            )
-    return depths

@@ -2,8 +2,8 @@
 
 Whatever makes a message wait puts its queue on the list in the same step, so a worker on a thousand idle queues costs
 as much as on one. The list is a hint. Some queues may be missing: those that an older version sends to, and in a
-cluster, where the list lies on another server, any. So all known queues are looked at again and again, and such a one is found
-within `LISTED_SECONDS`; who waits meanwhile hears of it at once.
+cluster, where the list lies on another server, any. So all known queues are looked at again and again, and such a one
+is found within `LISTED_SECONDS`; who waits meanwhile hears of it at once.
 
 Used by `lending.py` and `waiting.py`; one for each store.
 """
@@ -119,7 +119,8 @@ class Listing:
         self._is_foreign = False
         if answer == -1:
             raise retired(owner)
-        return answer
+        ready, waits = answer
+        return ready, waits
 
     async def _all(self, served: Served) -> list[str]:
         return served.of(sorted({*await self._store.queues(), *served.names()}))

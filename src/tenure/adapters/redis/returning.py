@@ -5,9 +5,9 @@ and has the server begun anew, in each queue of which something is lent; after a
 queue. Then the move. Of the other queues a part is looked at each time, so a thousand idle ones cost little. With its
 last batch, queues are healed too, and those that were empty for an hour are forgotten.
 
-A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns nothing. After
-a gap, a restart or a failover leases get a fresh window first: once between two touches, so that rare sweeps return
-what nobody touches.
+A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns nothing.
+After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that rare sweeps
+return what nobody touches.
 
 A queue in which a key holds something else is left out, and told of once; the others are swept.
 """

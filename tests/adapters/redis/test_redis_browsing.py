@@ -132,7 +132,7 @@ async def test_completed_messages_keep_task_times_and_counters_and_no_body(harne
     assert shown.finished_at == pytest.approx(harness.clock.wall(), abs=5.0)
     assert await _ids(harness, MessageState.COMPLETED, task=message.task) == [message.id]
     assert await _ids(harness, MessageState.COMPLETED, task="other") == []
-    with pytest.raises(BadArgument, match="payload|text|client"):
+    with pytest.raises(BadArgument, match="text"):
         await _ids(harness, MessageState.COMPLETED, text="n")
 
 
@@ -156,7 +156,7 @@ async def test_what_was_completed_long_ago_is_dropped_from_the_list(harness: Red
     await harness.advance(4 * 86_400.0, sweeping=False)
     await harness.sweep()
     assert await _ids(harness, MessageState.COMPLETED) == [new.id]
-    keys = [key for key in harness._raw.scan_iter(f"{harness._prefix}:*ended:*")]
+    keys = list(harness._raw.scan_iter(f"{harness._prefix}:*ended:*"))
     assert len(keys) == 1
     assert harness._raw.ttl(keys[0]) > 0
 

@@ -23,11 +23,18 @@ class RedisActLog:
         """Stand on `store`."""
         self._store = store
         self._key = f"{store.names.common}acts"
+        #: Acts of which nobody knows whether they were kept.
+        self._unsure: list[bytes] = []
 
     async def record(self, acts: Sequence[Act]) -> None:
         """Keep acts, in this order."""
-        if acts:
-            await self._store.run_all([self._store.call(ACTS, (), [_encode(act) for act in acts])], keeps=True)
+        if not acts:
+            return
+        raws = [_encode(act) for act in acts]
+        is_again = int(raws == self._unsure)
+        self._unsure = raws  # until they were answered for
+        await self._store.run_all([self._store.call(ACTS, (), (is_again, *raws))], keeps=True)
+        self._unsure = []
 
     async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
         """The newest acts before a place, newest first."""

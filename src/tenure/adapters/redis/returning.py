@@ -28,7 +28,7 @@ from tenure.errors import StoreForeign
 from tenure.rules import lapse as rule
 
 #: Queues that are looked at in one step.
-_TOGETHER = 100
+_TOGETHER = 50
 #: Queues of which nothing is lent are looked at in turn, so many with each sweep: people may have changed them by hand,
 #: older versions do not tell that they lend, and one that stays empty is forgotten.
 _PART = 100

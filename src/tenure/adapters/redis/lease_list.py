@@ -33,6 +33,9 @@ _TOGETHER, _ROWS = 200, 400
 #: What `lua/move.lua` puts behind the loan of a holder that never joined the roster.
 _NO_PRESENCE = b"\x1fno presence"
 
+#: As LONGEST in `lua/base.lua`: what lies further ahead was written by hand.
+_LONGEST = 3653 * 86_400.0
+
 _progress = msgspec.json.Decoder(Progress)
 
 
@@ -166,32 +169,40 @@ def _portions(wants: list[_Want], *, together: int) -> Iterator[list[_Want]]:
 
 
 def _read_queue(queue: str, told: list[Any], wall: float) -> Iterator[HeldLease]:
-    raw_now, raw_loans, rows = told
+    raw_now, raw_loans, pairs, fences, records, beats, more = told
     now = int(raw_now)
     loans = {
         fence: loan for fence, text in zip(raw_loans[::2], raw_loans[1::2], strict=True) if (loan := _read_loan(text))
     }
-    for start in range(0, len(rows), 7):
-        id, left, fence, record, beats, attempts, progress = rows[start : start + 7]
+    details = {place: (attempts, progress) for place, attempts, progress in zip(*[iter(more)] * 3, strict=True)}
+    for place, (fence, record) in enumerate(zip(fences, records, strict=True)):
+        if fence is None or record is None:
+            continue  # a deadline of nobody, or a lease of nothing: the next sweep drops it
         loan = loans.get(fence)
         if loan is None or not fence.isdigit():
             strange.tell("leases", fence)
             continue
         number = int(fence)
-        left_seconds = int(left) / 1e6
-        beat = _read_beats(beats, fence)
+        left = _left(pairs[2 * place + 1], now)
+        attempts, progress = details.get(place, (b"", b""))
+        beat = _read_beats(beats[place], fence) if beats and beats[place] else None
         known = read_record(record)
         yield HeldLease(
-            id=strange.text_of(id), queue=queue, task=(known[2] or None) if known else None, owner=loan.owner,
-            fence=number, attempt=1 + strange.count(attempts or None, "x"),
+            id=strange.text_of(pairs[2 * place]), queue=queue, task=(known[2] or None) if known else None,
+            owner=loan.owner, fence=number, attempt=1 + strange.count(attempts or None, "x"),
             leased_at=wall - (now - number) / 1e6 if number <= now + 1_000_000 else None,
-            deadline=wall + left_seconds, deadline_in=left_seconds,
+            deadline=wall + left, deadline_in=left,
             seconds=loan.seconds if beat is None else beat.seconds, beats=0 if beat is None else beat.beats,
             last_beat_at=None if beat is None else wall - (now - beat.at) / 1e6,
             progress=strange.read(_progress, progress, "x") if progress else None,
             size=None if beat is None else beat.size, predicted_seconds=None if beat is None else beat.predicted,
             has_presence=loan.has_presence,
         )  # fmt: skip
+
+
+def _left(score: bytes, now: int) -> float:
+    """Seconds until a deadline; none lies further ahead, or behind, than can be told."""
+    return max(-_LONGEST, min(_LONGEST, (float(score) - now) / 1e6))
 
 
 def _read_loan(text: bytes) -> _Loan | None:

@@ -17,16 +17,19 @@ local function whole(values, count)
   return all
 end
 
+local PLAIN = {}
+
 -- The row of a message whose record is in m. `raw`: its envelope, if that is known already.
 local function row_of(P, mark, id, record, raw, left, fence, owner)
   local special, level, place = read(record)
+  if special == '' and raw then return {mark, id, record, '', '', '', WITH_RAW and raw or '', PLAIN} end
   if not WITH_RAW then
     raw = ''
   elseif not raw then
     raw = level and raw_of(P, id, level, place) or call('HGET', P .. 'x:' .. id, 'e') or record
     bytes = bytes + #raw
   end
-  local x = special ~= '' and whole(more_of(P, id), 6) or {}
+  local x = special ~= '' and whole(more_of(P, id), 6) or PLAIN
   return {mark, id, record, left or '', fence or '', owner or '', raw, x}
 end
 
@@ -129,7 +132,7 @@ local function never_lent(P, level, mark)
       entries_read, size, bytes = entries_read + 1, size + #raw, bytes + #raw
       if BACKWARDS then high = '(' .. entry[1] else low = entry[1] end
       local is_ours = #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and rest == '0'
-      found[n] = {tonumber(place), place, is_ours and fields[2] or '', raw, level .. place .. '|'}
+      found[n] = {tonumber(place), place, is_ours and fields[2] or '', raw, level}
     end
     if BACKWARDS and high == '(0-0' or low == HIGHEST .. '-' .. HIGHEST then is_over = true end
     return found
@@ -147,8 +150,16 @@ end
 
 local function nearest(sources)
   local chosen, best
+  for n = #sources, 1, -1 do
+    if not peek(sources[n]) then table.remove(sources, n) end
+  end
+  if #sources == 1 then
+    chosen = sources[1]
+    chosen.at = chosen.at + 1
+    return chosen.rows[chosen.at - 1]
+  end
   for _, source in ipairs(sources) do
-    local one = peek(source)
+    local one = source.rows[source.at]
     if one and (not best or (BACKWARDS and one[1] > best[1]) or (not BACKWARDS and one[1] < best[1])) then
       chosen, best = source, one
     end
@@ -157,7 +168,11 @@ local function nearest(sources)
   return best
 end
 
-local function is_new(record, number) return record and (find(record, number, 1, true) or 9) <= 2 end
+-- An entry must be the one that its record tells of.
+local function is_entry(record, level, place)
+  local start = string.byte(record) == 120 and 2 or 1
+  return sub(record, start, start + #place + 1) == level .. place .. '|'
+end
 
 -- Those of `found` that are ready indeed, as rows.
 local function ready_rows(P, found, rows, told)
@@ -168,8 +183,7 @@ local function ready_rows(P, found, rows, told)
   local due, dead = call('ZMSCORE', P .. 'z', unpack(ids)), call('ZMSCORE', P .. 'dead', unpack(ids))
   for n, one in ipairs(found) do
     local id, record = ids[n], records[n]
-    -- An entry must be the one that its record tells of.
-    local stands = record and (not one[5] or is_new(record, one[5]))
+    local stands = record and (not one[5] or is_entry(record, one[5], one[2]))
     if stands and not (told[id] or fences[n] or due[n] or dead[n]) then
       told[id] = true
       rows[#rows + 1] = row_of(P, one[2], id, record, sub(record, 1, 1) ~= 'x' and one[4] or nil)

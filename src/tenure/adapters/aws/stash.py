@@ -125,7 +125,7 @@ class Stash:
         copies = self._take_some(served, want)
         for _ in range(_ROUNDS):
             wanted = want - len(copies)
-            hot = self._rhythm.hot(served, self._polls, wanted)[:BATCH]
+            hot = self._rhythm.hot(served, self._polls, wanted, self._clock.monotonic())[:BATCH]
             if not hot:
                 break
             for spot, some in zip(
@@ -147,10 +147,10 @@ class Stash:
             spots = await served()
             if any(spot in spots for spot, copies in self._copies.items() if copies):
                 return
-            if self._rhythm.has_hot(spots, self._polls):  # what is polled already will be brought
+            now = self._clock.monotonic()
+            if self._rhythm.has_hot(spots, self._polls, now):  # what is polled already will be brought
                 return
             self._raise_if_none_answers(spots)
-            now = self._clock.monotonic()
             if now >= until:
                 return
             self._launch(spots)

@@ -99,5 +99,17 @@ class ScanTable(Table, Protocol):
     """A table that can also be read from one end to the other."""
 
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
-        """Rows called `sort` of the parts that begin so, in no order; reads about `limit` rows of whatever kind."""
+        """Rows called `sort` of the parts that begin so, in no order; reads about `limit` rows of whatever kind.
+
+        Raises `ValueError` for a mark that is none of its own.
+        """
         ...
+
+
+def split_mark(mark: str) -> Place:
+    """The place in the mark of a table whose rows have one order: part and sort, on two lines."""
+    part, line, sort = mark.rpartition("\n")
+    if not line:
+        msg = f"{mark!r} is no mark"
+        raise ValueError(msg)
+    return Place(part, sort)

@@ -78,6 +78,7 @@ class SqsBroker:
     async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         store = self._store
         if receiving.is_many(store, queues):
+            store.listen()
             await store.stash.wait_among(lambda: receiving.served(store, queues, excluded), seconds)
             return
         names = [name for name in queues if name not in excluded]

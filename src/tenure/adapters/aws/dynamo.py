@@ -17,7 +17,7 @@ from tenure.adapters.aws.link import Link
 from tenure.answer import AnswerKind
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 from tenure.retry import RetryPolicy
-from tenure.table import KEEP, Place, Row, Scanned, Write
+from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class DynamoTable:
             "ExpressionAttributeValues": {":part": {"S": beginning}, ":sort": {"S": sort}},
         }  # fmt: skip
         if after:
-            part, _, at = after.rpartition("\n")
+            part, at = split_mark(after)
             words["ExclusiveStartKey"] = {"part": {"S": part}, "sort": {"S": at}}
         answer = await self._call("scan", **words)
         last = answer.get("LastEvaluatedKey")

@@ -40,7 +40,7 @@ _COMPLETED = (GONE, MessageState.LEASED, MessageState.READY, MessageState.DELAYE
 async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
     """One page."""
     visible = traits.browsable | (traits.scannable if query.scan else frozenset())
-    _refuse_bodies(query)
+    _refuse_bodies(query, traits.opaque_states)
     shelves = await _shelves(store, query) if MessageState.DEAD in query.states else []
     pager = Pager(
         query,
@@ -58,8 +58,8 @@ async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
     return pager.page()
 
 
-def _refuse_bodies(query: Query) -> None:
-    hidden = [state.value for state in query.states if state != MessageState.DEAD]
+def _refuse_bodies(query: Query, opaque: frozenset[MessageState]) -> None:
+    hidden = [state.value for state in query.states if state in opaque]
     if hidden and needs_envelope(query):
         msg = (
             f"SQS does not show what {' and '.join(hidden)} messages carry, so they cannot be filtered by client, key "
@@ -82,6 +82,8 @@ async def _shelves(store: Store, query: Query) -> list[str]:
 
 async def _take_letters(store: Store, query: Query, part: Part, pager: Pager) -> None:
     """Some lines of one shelf. Those that stand for nothing are taken off it."""
+    if part.after and not part.after.isdecimal():
+        raise refused(query.cursor)
     is_body_needed = query.bodies or needs_envelope(query)
     limit = min(part.limit, _BODIES if is_body_needed else _LETTERS)
     lines = await shelf.page(store, part.queue, after=part.after, limit=limit, backwards=query.backwards)
@@ -155,7 +157,10 @@ async def _take_scanned(store: Store, part: Part, pager: Pager) -> None:
     if not isinstance(store.table, ScanTable):
         msg = f"the table of the state cannot be scanned for {part.state} messages; nothing was read"
         raise BadArgument(msg)
-    scanned = await store.table.scan("m#", "m", after=part.after, limit=part.limit)
+    try:
+        scanned = await store.table.scan("m#", "m", after=part.after, limit=part.limit)
+    except ValueError as error:
+        raise refused(part.after) from error
     entries = [(row.place.part.removeprefix("m#"), ENTRY.read(row), mark) for row, mark in scanned.rows]
     states = await _states(store, [entry for _, entry, _ in entries])
     rows = [

@@ -164,7 +164,7 @@ async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
     """Make copies visible now; whether each was still there."""
     some = [receipt for receipt in receipts if receipt is not None and receipt.receipt]
     said = iter(await store.queues.hide(some))
-    store.stash.heard({receipt.spot for receipt in some})
+    store.heard({receipt.spot for receipt in some})
     return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
 
 

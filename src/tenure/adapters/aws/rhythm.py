@@ -6,6 +6,7 @@ seconds. What this process itself put into a queue, or returned to it, makes it 
 calls. Used by `stash.py` and `receiving.py`.
 """
 
+import math
 from collections.abc import Collection, Iterator
 
 from tenure.adapters.aws.copy import Spot
@@ -25,6 +26,8 @@ class Rhythm:
         self._pause: dict[Spot, float] = {}
         #: Those that probably have something, in the order in which they are asked, and about how much.
         self._hot: dict[Spot, int] = {}
+        #: When something will be there, by our own account.
+        self._later: dict[Spot, float] = {}
 
     def ended(self, spot: Spot, began: float, now: float, count: int, wanted: int) -> None:
         """It was asked at `began` for `wanted`, and brought `count`."""
@@ -36,7 +39,7 @@ class Rhythm:
                 self._hot[spot] = count
             return
         pause = self._pause.get(spot, FIRST_SECONDS)
-        self._due[spot] = began + pause
+        self._due[spot] = min(began + pause, self._later.get(spot, math.inf))
         self._pause[spot] = min(BOUND_SECONDS, 2 * pause)
 
     def failed(self, spot: Spot, now: float) -> None:
@@ -50,14 +53,16 @@ class Rhythm:
             self._hot.setdefault(spot, _HEARD)
             self._due[spot] = min(now, self._due.get(spot, now))
         else:
+            self._later[spot] = min(at, self._later.get(spot, at))
             self._due[spot] = min(at, self._due.get(spot, at))
         self._pause.pop(spot, None)
 
-    def hot(self, served: Collection[Spot], polled: Collection[Spot], room: int) -> list[Spot]:
+    def hot(self, served: Collection[Spot], polled: Collection[Spot], room: int, now: float) -> list[Spot]:
         """Which to ask at once to fill `room`, as far as one can tell; those that waited longest first.
 
         Not those of `polled`: what is there is on its way.
         """
+        self._promote(now)
         chosen: list[Spot] = []
         for spot, expected in self._hot.items():
             if room <= 0:
@@ -67,12 +72,19 @@ class Rhythm:
                 room -= expected
         return chosen
 
-    def has_hot(self, served: Collection[Spot], polled: Collection[Spot]) -> bool:
+    def has_hot(self, served: Collection[Spot], polled: Collection[Spot], now: float) -> bool:
         """Whether `hot` would name one."""
+        self._promote(now)
         return any(spot in served and spot not in polled for spot in self._hot)
 
+    def _promote(self, now: float) -> None:
+        """What was to be there later, and is by now."""
+        for spot in [spot for spot, at in self._later.items() if at <= now]:
+            del self._later[spot]
+            self._hot.setdefault(spot, _HEARD)
+
     def due(self, spots: Collection[Spot], now: float) -> Iterator[Spot]:
-        """Those that are to be polled now, due for longest first. A lease call asks those that have something itself."""
+        """Those that are to be polled now, due for longest first. Those that have something are asked without a poll."""
         hot = self._hot
         ready = [
             (at, number, spot)

@@ -87,7 +87,7 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
     told = await store.queues.send(parcels)
     for parcel in {(parcel.spot, parcel.delay): parcel for parcel in parcels}.values():
-        store.stash.heard([parcel.spot], parcel.delay)
+        store.heard([parcel.spot], parcel.delay)
     for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(

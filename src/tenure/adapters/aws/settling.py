@@ -177,7 +177,7 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
         receipts = [receipt_from(lease, delays[lease.id]) for lease in some]
         await store.queues.hide(receipts)
         for spot, seconds in {(receipt.spot, receipt.seconds) for receipt in receipts}:
-            store.stash.heard([spot], seconds)
+            store.heard([spot], seconds)
 
     await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]

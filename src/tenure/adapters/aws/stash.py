@@ -45,6 +45,8 @@ _KNOWN_SECONDS = 0.5
 CALLS = 100
 #: A poll of one queue among many waits so long, if there are not more than fit into the rhythm.
 _LONGEST_AMONG_MANY, _SHORTEST = 5.0, 1.0
+#: A lease call asks so often, ten queues at a time, those that probably have something, until it has enough.
+_ROUNDS = 10
 #: A poll of one queue among many asks for so much of a lease call: a full queue is asked again at once.
 _SHARE = 4
 #: Whoever waits for patterns looks at least so often which queues there are.
@@ -121,9 +123,11 @@ class Stash:
         All others are polled in the background as the rhythm says, so that a busy queue does not hide them.
         """
         copies = self._take_some(served, want)
-        if len(copies) < want:
-            hot = self._rhythm.hot(served, self._polls, want - len(copies))[:BATCH]
+        for _ in range(_ROUNDS):
             wanted = want - len(copies)
+            hot = self._rhythm.hot(served, self._polls, wanted, self._clock.monotonic())[:BATCH]
+            if not hot:
+                break
             for spot, some in zip(
                 hot, await asyncio.gather(*(self._ask(spot, wanted, visibility) for spot in hot)), strict=True
             ):
@@ -143,10 +147,10 @@ class Stash:
             spots = await served()
             if any(spot in spots for spot, copies in self._copies.items() if copies):
                 return
-            if self._rhythm.has_hot(spots, self._polls):  # what is polled already will be brought
+            now = self._clock.monotonic()
+            if self._rhythm.has_hot(spots, self._polls, now):  # what is polled already will be brought
                 return
             self._raise_if_none_answers(spots)
-            now = self._clock.monotonic()
             if now >= until:
                 return
             self._launch(spots)

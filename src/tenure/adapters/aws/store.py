@@ -5,7 +5,8 @@ event loop; what this process was lent (`Lent`) all twins share.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeVar
 
 from tenure.adapters.aws.acts import AwsActLog
@@ -92,9 +93,34 @@ class Store:
         if self._opened == 0:
             if self._acts:
                 await asyncio.gather(*self._acts, return_exceptions=True)
+            self.lent.hearers.pop(id(self), None)
             await self.stash.close()
             await self.table.close()
             await self.link.close()
+
+    def heard(self, spots: Collection[Spot], delay: float = 0.0) -> None:
+        """Copies were put into these, to be seen after `delay` seconds: whoever waits in this process is told."""
+        self.stash.heard(spots, delay)
+        if self.lent.hearers:
+            for number, tell in list(self.lent.hearers.items()):
+                if number != id(self):
+                    tell(spots, delay)
+
+    def listen(self) -> None:
+        """From now on be told what twins put into queues."""
+        if id(self) in self.lent.hearers:
+            return
+        loop = asyncio.get_running_loop()
+
+        def tell(spots: Collection[Spot], delay: float) -> None:
+            with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile, and nobody waits there
+                loop.call_soon_threadsafe(self._hear, spots, delay)
+
+        self.lent.hearers[id(self)] = tell
+
+    def _hear(self, spots: Collection[Spot], delay: float) -> None:
+        self.served.update(spot.queue for spot in spots)
+        self.stash.heard(spots, delay)
 
     async def act(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something that takes several calls, to its end even if whoever asked goes away meanwhile."""

@@ -41,6 +41,8 @@ def traits(options: Options, *, can_scan: bool) -> BrokerTraits:
         # SQS has no peek; what is lent and what is dead is known to the state.
         browsable=_BROWSABLE,
         scannable=EVERY_STATE - _BROWSABLE if can_scan else frozenset(),
+        # Their envelopes lie in SQS alone.
+        opaque_states=frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED}),
         # A request is paid for: one for each queue, and a read for each message that is held.
         snapshot_seconds=15.0,
         depth_is_exact=False,

@@ -101,17 +101,19 @@ class RedisTable:
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
         """One `SCAN` of the server, whatever other keys it has, and a look at what was found."""
         await self._be_followed()
-        cursor, _, skipped = after.partition(":") if after else ("0", "", "0")
+        cursor, skipped = map(int, after.split(":")) if after else (0, 0)
         pattern = _ESCAPED.sub(r"\\\g<0>", self._hash(beginning)) + "*"
         common = self._store.names.common
-        ((told, keys),) = await self._store.commands_at(common, [("SCAN", cursor, "MATCH", pattern, "COUNT", limit)])
+        ((told, keys),) = await self._store.commands_at(
+            common, [("SCAN", str(cursor), "MATCH", pattern, "COUNT", limit)]
+        )
         # Asked again for the same cursor, a server answers with the same keys: some of them were dealt with.
-        left = keys[int(skipped) :]
+        left = keys[skipped:]
         texts = await self._store.commands_at(common, [("HGET", key, sort) for key in left]) if left else []
         start = len(self._hash(""))
         rows = [
             (Row(Place(bytes(key).decode()[start:], sort), bytes(text).decode()), f"{cursor}:{number}")
-            for number, (key, text) in enumerate(zip(left, texts, strict=True), int(skipped) + 1)
+            for number, (key, text) in enumerate(zip(left, texts, strict=True), skipped + 1)
             if text is not None
         ]
         behind = bytes(told).decode() if isinstance(told, bytes) else str(told)

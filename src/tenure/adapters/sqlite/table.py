@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tenure.adapters.sqlite.faults import translate
 from tenure.clock import Clock, SystemClock
-from tenure.table import KEEP, Place, Row, Scanned, Write
+from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class LocalTable:
         return await self._do(read)
 
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
-        start = after.rpartition("\n")[::2] if after else (beginning, "")
+        start = split_mark(after) if after else Place(beginning, "")
         query = (
             "SELECT part, sort, CASE WHEN sort = ? THEN text END FROM tenure_row "
             "WHERE (part, sort) > (?, ?) AND part < ? ORDER BY part, sort LIMIT ?"

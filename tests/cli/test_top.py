@@ -41,7 +41,12 @@ def test_json_says_what_cannot_be_known(tenure: Run) -> None:
     tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a")
     shown = answer(tenure("top", "jobs:app", "--json"))
     (queue,) = [one for one in shown["queues"] if one["queue"] == "default-tasks"]
-    assert (queue["waiting"], queue["running"], queue["out_per_second"], queue["p95_seconds"]) == (1, 0, 0.0, None)
+    assert (queue["waiting"], queue["running"], queue["flow"]["out_per_second"], queue["flow"]["p95_seconds"]) == (
+        1,
+        0,
+        0.0,
+        None,
+    )
     assert shown["headline"]["mood"] == "bad"
     assert shown["total"]["waiting"] == 1
     assert shown["leases"] == shown["tasks"] == []

@@ -1,6 +1,8 @@
-"""Slices: what learning costs a drain, closely enough to tell three per cent on a machine that others use.
+"""Slices: what learning, or statistics, cost a drain, closely enough to tell two per cent on a machine that others use.
 
-    python -m benchmarks.timing_part.slices DRAINS
+    python -m benchmarks.timing_part.slices DRAINS [learning | statistics] [URL]
+
+Below, "learning" is said of both.
 
 Two drains of the same backlog differ by a fifth, by the clock and by CPU alike: what else runs on the cores and in
 their caches changes all the time. So one worker drains, and learning is changed *while* it does, every 500 messages:
@@ -26,6 +28,7 @@ import json
 import random
 import sys
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from statistics import median
@@ -49,6 +52,7 @@ _SLICES = 2 * len(ARMS) * BLOCKS_A_DRAIN
 _WARM_UP = 4
 _COUNT = SLICE * (_SLICES + _WARM_UP + 2)
 _SECONDS = 50
+_STORED_EVERY = 5.0
 
 Slice = tuple[str, float]
 
@@ -56,13 +60,17 @@ Slice = tuple[str, float]
 class Switch:
     """Stands between the path and what learns: repeats what is asked of it, and changes the arm."""
 
-    def __init__(self, path: Path, seed: int) -> None:
+    def __init__(self, path: Path, seed: int, what: str) -> None:
         """Warm up first."""
         self._chance = random.Random(seed)
         self._times = range(1)
-        for name in ("prepare", "look"):
-            setattr(path.learning, name, self._repeated(getattr(path.learning, name)))
-        self._note = self._repeated(path.sampler.note)
+        self._note: Callable[..., None] = path.sampler.note
+        if what == "statistics":
+            path.statistics.note = self._repeated(path.statistics.note)  # type: ignore[method-assign]
+        else:
+            for name in ("prepare", "look"):
+                setattr(path.learning, name, self._repeated(getattr(path.learning, name)))
+            self._note = self._repeated(path.sampler.note)
         path.sampler.note = self.note  # type: ignore[method-assign]
         self._arms = ["on"] * _WARM_UP
         self._left = SLICE
@@ -95,7 +103,7 @@ class Switch:
         self._began = time.thread_time()
 
 
-async def _drain(url: str, seed: int) -> tuple[list[Slice], list[float]]:
+async def _drain(url: str, seed: int, what: str) -> tuple[list[Slice], list[float]]:
     """The slices of one backlog, and CPU seconds of what is done once a second."""
     app = Tenure(url)
 
@@ -109,11 +117,15 @@ async def _drain(url: str, seed: int) -> tuple[list[Slice], list[float]]:
         gc.collect()
         gc.freeze()  # what is there already is not looked at again while it drains
         await worker.start()
-        switch = Switch(worker._path, seed)  # noqa: SLF001 - there is no option: nobody gains by switching it off
+        switch = Switch(worker._path, seed, what)  # noqa: SLF001 - there is no option: nobody gains by switching it off
         while worker.counts.get("completed", 0) < _COUNT:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
         path = worker._path  # noqa: SLF001
-        seconds = [await _second(path.learning, noop.queue, app.clock.wall() + number) for number in range(_SECONDS)]
+        if what == "statistics":
+            seconds = [await _store(path, noop.queue) / _STORED_EVERY for _ in range(_SECONDS)]
+        else:
+            learning = path.learning
+            seconds = [await _second(learning, noop.queue, app.clock.wall() + number) for number in range(_SECONDS)]
         worker.ask_to_stop()
         await worker.stop()
     return switch.slices[_WARM_UP : _WARM_UP + _SLICES], seconds
@@ -131,13 +143,23 @@ async def _second(learning: Learning, queue: str, at: float) -> float:
     return time.process_time() - before
 
 
-def main(drains: int) -> dict[str, object]:
+async def _store(path: Path, queue: str) -> float:
+    """What a worker does every five seconds with what it has counted: a thousand times, and a row in the store."""
+    live = path.statistics._of(queue, "noop", "completed")  # noqa: SLF001
+    times = array("d", [1e-5 * (n + 1) for n in range(1_000)])
+    live.durations, live.waits = times, times[:]
+    before = time.process_time()
+    await path.tallying.flush()
+    return time.process_time() - before
+
+
+def main(drains: int, what: str = "learning", place: str = "") -> dict[str, object]:
     """Microseconds of CPU: of a message, by block and arm; and of what is done once a second."""
     blocks, seconds = [], []
     size = 2 * len(ARMS)
     for seed in range(drains):
         with address() as url:
-            slices, spent = asyncio.run(_drain(url, seed))
+            slices, spent = asyncio.run(_drain(place or url, seed, what))
         seconds += spent
         for first in range(0, _SLICES, size):
             block = slices[first : first + size]
@@ -146,4 +168,4 @@ def main(drains: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*map(int, sys.argv[1:]))), flush=True)
+    print(json.dumps(main(int(sys.argv[1]), *sys.argv[2:])), flush=True)

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import pytest
 
+from tenure.act import MOST_IDS, Act
+from tenure.broker import Query
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.message import MessageState
@@ -55,7 +57,7 @@ async def test_dead_letters_go_back_or_away(harness: Harness) -> None:
         owner = await harness.owner()
         for _ in range(2):
             await harness.broker.dead_letter([DeadLetter(await harness.leased(owner), BROKEN)])
-        first, second = await harness.broker.browse(QUEUE, MessageState.DEAD)
+        first, second = (await harness.broker.browse(Query(states=(MessageState.DEAD,), queues=(QUEUE,)))).messages
         actor = operator(harness)
         assert await actor.redrive([first.id]) == [first.id]
         assert await actor.delete([first.id, second.id, second.id]) == [first.id, second.id]
@@ -98,7 +100,7 @@ def test_somebody_always_has_a_name() -> None:
 async def test_an_act_is_recorded_even_if_whoever_asked_gives_up(harness: Harness) -> None:
     async with harness:
         message = await harness.put()
-        asking = asyncio.create_task(operator(harness).cancel([message.id]))
+        asking = asyncio.create_task(operator(harness).cancel([message.id], QUEUE))
         await asyncio.sleep(0)
         asking.cancel()
         await asyncio.sleep(1)
@@ -131,10 +133,13 @@ async def test_an_act_that_cannot_be_written_down_stands_and_is_told(
     async with harness:
         message = await harness.put()
         journal = AwayJournal(harness.state.journal, times)
-        state = cast("Any", SimpleNamespace(journal=journal, board=harness.state.board))
+        own = harness.state
+        state = cast("Any", SimpleNamespace(journal=journal, board=own.board, records=own.records, acts=own.acts))
         (answer,) = await Operator(harness.broker, state, harness.clock, by="ada").cancel([message.id])
         assert answer.was is MessageState.READY
         kinds = [kind for kind, _ in await recorded(harness)]
+        # The audit log has it, whatever became of the journal.
+        assert [stored.act.ids for stored in await harness.state.acts.read()] == [(message.id,)]
     if times == 1:
         assert kinds == [EventKind.CANCELLED]
     else:
@@ -153,3 +158,53 @@ async def test_a_purge_ends_however_fast_others_send(harness: Harness) -> None:
             await harness.put_many(1500)
             assert removed <= 1500
         assert removed == 1500
+
+
+async def test_every_act_is_in_the_audit_log_with_who_and_whence(harness: Harness) -> None:
+    async with harness:
+        actor = Operator(
+            harness.broker, harness.state, harness.clock, by="ada", triggered_by="http", source="192.0.2.7"
+        )
+        message = await harness.put()
+        await actor.cancel([message.id])
+        await actor.pause("mail")
+        await actor.resume("mail")
+        cancelled, paused, resumed = [stored.act for stored in reversed(await harness.state.acts.read())]
+        assert cancelled == Act(
+            "cancelled", cancelled.at, "ada", "http", "192.0.2.7", QUEUE, 1, (message.id,), {"running": 0}
+        )
+        assert [(act.kind, act.queue, act.count) for act in (paused, resumed)] == [
+            ("paused", "mail", 0), ("resumed", "mail", 0),
+        ]  # fmt: skip
+
+
+async def test_an_act_names_the_first_hundred_messages_and_counts_all(harness: Harness) -> None:
+    async with harness:
+        sent = await harness.put_many(250)
+        await operator(harness).delete([message.id for message in sent], QUEUE)
+        acts = [stored.act for stored in await harness.state.acts.read()]
+        assert sum(act.count for act in acts) == 250
+        assert all(len(act.ids) == min(MOST_IDS, act.count) for act in acts)
+
+
+async def test_ids_of_several_queues_are_looked_up_and_recorded_queue_by_queue(harness: Harness) -> None:
+    async with harness:
+        first, second = await harness.put(), await harness.put(queue="other")
+        third = await harness.put()
+        answers = await operator(harness).cancel([first.id, second.id, "nobody", third.id])
+        assert [one.id for one in answers] == [first.id, second.id, "nobody", third.id]
+        events = [stored.event for stored in await harness.state.journal.read()]
+        assert [(event.queue, event.data["ids"]) for event in events] == [
+            (QUEUE, [first.id, third.id]), ("other", [second.id]),
+        ]  # fmt: skip
+        assert [(stored.act.queue, stored.act.count) for stored in await harness.state.acts.read()] == [
+            ("other", 1), (QUEUE, 2),
+        ]  # fmt: skip
+
+
+async def test_what_is_purged_is_recorded_under_its_queue(harness: Harness) -> None:
+    async with harness:
+        await harness.put_many(3)
+        assert sum([count async for count in operator(harness).purge(QUEUE, PURGEABLE)]) == 3
+        (act,) = [stored.act for stored in await harness.state.acts.read()]
+        assert (act.kind, act.queue, act.count, act.data) == ("purged", QUEUE, 3, {"state": "ready"})

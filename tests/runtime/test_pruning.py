@@ -2,13 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
+from tenure.act import Act
 from tenure.adapters.memory import connect
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.runtime.pruning import PRUNE_SECONDS, Pruner
 from tenure.sample import Sample, StoredSample
+from tenure.state import State
 from tenure.testing.virtual import VirtualClock
+
+
+def beside(state: State, journal: "FakeJournal") -> State:
+    """The place, with another journal."""
+    return cast("State", SimpleNamespace(journal=journal, board=state.board, acts=state.acts))
 
 
 class FakeJournal:
@@ -44,7 +53,7 @@ class FakeJournal:
 async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: VirtualClock) -> None:
     journal = FakeJournal()
     _, state = connect(clock=virtual_clock)
-    task = asyncio.create_task(Pruner(journal, state.board, 3600.0).run())
+    task = asyncio.create_task(Pruner(beside(state, journal), 3600.0).run())
     await asyncio.sleep(PRUNE_SECONDS * 2.5)
     task.cancel()
     assert journal.pruned == [3600.0, 3600.0]
@@ -53,7 +62,7 @@ async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: Vir
 async def test_one_of_many_prunes_and_another_when_it_is_gone(virtual_clock: VirtualClock) -> None:
     journals = [FakeJournal() for _ in range(3)]
     _, state = connect(clock=virtual_clock)
-    tasks = [asyncio.create_task(Pruner(journal, state.board, 3600.0).run()) for journal in journals]
+    tasks = [asyncio.create_task(Pruner(beside(state, journal), 3600.0).run()) for journal in journals]
     await asyncio.sleep(PRUNE_SECONDS * 3.5)
     assert sorted(len(journal.pruned) for journal in journals) == [0, 0, 3]
     gone = next(number for number, journal in enumerate(journals) if journal.pruned)
@@ -63,3 +72,14 @@ async def test_one_of_many_prunes_and_another_when_it_is_gone(virtual_clock: Vir
     assert sum(len(journal.pruned) for journal in journals) >= 4
     for task in tasks:
         task.cancel()
+
+
+async def test_acts_are_kept_for_400_days(virtual_clock: VirtualClock) -> None:
+    _, state = connect(clock=virtual_clock)
+    await state.acts.record([Act("paused", virtual_clock.wall(), queue="mail")])
+    task = asyncio.create_task(Pruner(state, 3600.0).run())
+    await asyncio.sleep(399 * 86_400.0)
+    assert [stored.act.queue for stored in await state.acts.read()] == ["mail"]
+    await asyncio.sleep(2 * 86_400.0)
+    assert await state.acts.read() == []
+    task.cancel()

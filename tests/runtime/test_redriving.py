@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tenure.adapters.memory import connect
-from tenure.broker import Broker
+from tenure.broker import Broker, Query
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.lease import LeaseRequest
@@ -41,8 +41,8 @@ class Place:
         return ids
 
     async def dead(self) -> list[str]:
-        queues = ("mail", "other")
-        return [one.id for queue in queues for one in await self.broker.browse(queue, MessageState.DEAD, limit=9999)]
+        page = await self.broker.browse(Query(states=(MessageState.DEAD,), queues=("mail", "other"), limit=9999))
+        return [one.id for one in page.messages]
 
 
 @pytest.fixture
@@ -97,11 +97,11 @@ async def test_broken_off_it_goes_on_when_it_is_said_again(place: Place, monkeyp
     ids = await place.bury(10)
     whole, calls = place.broker.redrive, []
 
-    async def breaks(batch: list[str]) -> list[str]:
+    async def breaks(batch: list[str], queue: str | None) -> list[str]:
         calls.append(batch)
         if len(calls) == 3:
             raise BrokerUnavailable("away")
-        return await whole(batch)
+        return await whole(batch, queue)
 
     monkeypatch.setattr(place.broker, "redrive", breaks)
     with pytest.raises(BrokerUnavailable):
@@ -121,10 +121,18 @@ async def test_what_was_moved_by_somebody_else_meanwhile_is_left_alone(
     await place.broker.send([])
     whole = place.broker.redrive
 
-    async def late(batch: list[str]) -> list[str]:
+    async def late(batch: list[str], queue: str | None) -> list[str]:
         await place.broker.delete([ids[1]])
-        return await whole(batch)
+        return await whole(batch, queue)
 
     monkeypatch.setattr(place.broker, "redrive", late)
     done = await place.operator.redrive_all(["mail"])
     assert (done.found, done.moved) == (tuple(ids), (ids[0], ids[2], ids[3]))
+
+
+async def test_letters_of_several_queues_go_back_with_one_event_for_each(place: Place) -> None:
+    mail, other = await place.bury(2), await place.bury(3, queue="other")
+    done = await place.operator.redrive_all(["*"])
+    assert sorted(done.moved) == sorted([*mail, *other])
+    events = [stored.event for stored in await place.state.journal.read()]
+    assert [(event.queue, event.data["ids"]) for event in events] == [("mail", mail), ("other", other)]

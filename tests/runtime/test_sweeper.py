@@ -13,7 +13,7 @@ from tenure.adapters import memory
 from tenure.broker import Broker, SweepRequest, Swept
 from tenure.event import EventKind
 from tenure.message import MessageState
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.sweeper import Sweeper, events_of_return
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 
@@ -425,3 +425,15 @@ def slow_down(bench: Bench, *, seconds: float) -> None:
             return swept
 
     bench.sweeper._broker = cast("Broker", Slow())
+
+
+def test_what_was_returned_is_told_queue_by_queue() -> None:
+    swept = Swept(
+        ("a", "b", "c"), ("d", "e"), queues={"a": "mail", "b": "other", "c": "mail", "d": "mail", "e": "last"}
+    )
+    events = events_of_return(swept, 7.0, "scheduler")
+    assert [(event.kind.value, event.queue, event.data["ids"], event.data["dlq_count"]) for event in events] == [
+        ("requeue", "mail", ["a", "c"], 1), ("requeue", "other", ["b"], 0),
+        ("move_to_dlq", "mail", ["d"], 1), ("move_to_dlq", "last", ["e"], 1),
+    ]  # fmt: skip
+    assert sum(event.data["count"] for event in events) == 5

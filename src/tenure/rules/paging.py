@@ -143,10 +143,14 @@ class Pager:
         if is_end:
             self._leave_queue(part.queue)
         elif mark:
-            self._place = _Place(self._place.state, part.queue, mark)
+            self._place = self._at(self._place.state, part.queue, mark)
         elif not rows:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)
+
+    def pass_over(self, rows: int, mark: str) -> None:
+        """So many rows of the part were read, and none of them is in its state; go on behind `mark`."""
+        self.take((), is_end=False, passed=rows, mark=mark)
 
     def page(self) -> Page:
         """What was found."""

@@ -25,6 +25,9 @@ _WHY = {
     Outcome.UNKNOWN: "no answer that can be trusted; if it comes back, it is known as done, and deleted then",
 }
 
+#: Verdicts that delete the message. Looked at for every one: a tuple is faster than a union of types.
+_DELETING = (Completed, Duplicate)
+
 Tell = Callable[[EventKind, dict[str, object]], None]
 
 
@@ -48,7 +51,7 @@ class Deletions:
         number = attempts = 0
         tally = self._tally
         for delivery, settlement in settled:
-            if settlement is None or not isinstance(delivery.verdict, Completed | Duplicate):
+            if settlement is None or type(delivery.verdict) not in _DELETING:
                 continue
             if settlement.outcome is not Outcome.DELETED:
                 self._note_failure(delivery.id, settlement, at)

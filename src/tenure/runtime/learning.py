@@ -68,7 +68,7 @@ class _Known:
         self.mine: Counter[tuple[float, float]] = Counter()
         #: Up to where the journal was read.
         self.seq = 0
-        #: The same of the samples that many queues share, where its own queue has none.
+        #: The same of the samples that many queues share, where its own queue has few.
         self.shared_seq = 0
         #: Whether it ran here since then.
         self.ran = True
@@ -276,7 +276,8 @@ class Learning:
             return
         try:
             stored = await self._journal.samples(queue, name, after=known.seq)
-            shared = await self._read_shared(queue, known, name) if not stored and not known.seq else []
+            runs = known.here.count + known.elsewhere.count + len(stored)
+            shared = await self._read_shared(queue, known, name) if runs < OWN_RUNS else []
         except BrokerError as error:
             logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
             return
@@ -290,7 +291,7 @@ class Learning:
             self._take(known, one.sample, wall, off)
 
     async def _read_shared(self, queue: str, known: _Known, name: str) -> Sequence[StoredSample]:
-        """Where its own queue has no samples: those that workers of many queues share."""
+        """Where its own queue has few samples: those that workers of many queues share."""
         shared = shared_queue(queue)
         return [] if shared == queue else await self._journal.samples(shared, name, after=known.shared_seq)
 

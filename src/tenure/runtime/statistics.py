@@ -2,24 +2,22 @@
 
 By queue, task and outcome: how many messages, how long handlers ran and messages waited, deliveries, beats, how settles
 ended, bytes. `note` is called for every batch that leaves the path and must cost about a microsecond a message: it
-appends numbers to lists, and puts them into buckets a thousand at a time.
+appends times to arrays, and puts them into buckets a thousand at a time.
 
 Two readers. `take` hands out what changed since the last time, for `tallying.py`, which stores it. `total` is all of
 it since the start, for `/metrics` and OpenTelemetry. At most `MOST_SERIES` series are kept in each; the rest is counted
 under `OTHER`. Everything runs on the worker's loop.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import repeat
-from math import ceil, log
-from operator import mul
 
 from tenure.event import Event, EventKind
 from tenure.runtime.delivery import Delivery
 from tenure.settlement import Outcome, Settlement
 from tenure.timing import tallied
-from tenure.timing.tallied import BUCKETS_A_LOG, DELIVERIES, LEAST_SECONDS, MOST_SERIES, OTHER, Series, Sum
+from tenure.timing.tallied import DELIVERIES, MOST_SERIES, OTHER, Series, Sum
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Snoozed, Verdict
 
 #: How a settled verdict is counted, and how its settle ends when nothing is wrong.
@@ -40,6 +38,7 @@ _ENDS: dict[str, Outcome] = {
 }
 #: What a sweep or a retirement did.
 _SWEPT = (EventKind.REQUEUE, EventKind.MOVE_TO_DLQ)
+_DELETED = Outcome.DELETED
 #: Counted among what is unusual: nothing was asked of the broker.
 _UNSETTLED = "unsettled"
 #: So many times are put into buckets together.
@@ -47,44 +46,53 @@ _FOLD_AT = 1_024
 
 
 class _Live:
-    """One series while it is counted: times are lists until they are folded."""
+    """One series while it is counted: times are kept as they are until they are folded."""
 
-    __slots__ = ("count", "durations", "leased", "series", "size", "unusual", "usual", "waits")
+    __slots__ = ("durations", "idle", "leased", "series", "size", "unusual", "usual", "waits")
 
     def __init__(self, series: Series, usual: Outcome | None) -> None:
         self.series = series
         #: How settles of this outcome end when nothing is wrong; others are in `unusual`.
         self.usual = usual
-        self.count = 0
+        #: Messages whose handler did not run; the others are as many as there are durations.
+        self.idle = 0
         self.size = 0
         self.leased = 0.0
-        self.durations: list[float] = []
-        self.waits: list[float] = []
+        self.durations = array("d")
+        self.waits = array("d")
         #: Deliveries after the first one, and settles that ended otherwise.
         self.unusual: Counter[int | str] = Counter()
+
+    def add(self, size: int, leased: float) -> None:
+        """Count what usual runs had, beside their times."""
+        self.size += size
+        self.leased += leased
+        if len(self.durations) >= _FOLD_AT:
+            self.fold()
 
     def fold(self) -> None:
         """Put what was counted since the last time into the series."""
         series, unusual = self.series, self.unusual
-        series.count += self.count
+        count = self.idle + len(self.durations)
+        series.count += count
         series.size += self.size
         series.leased += self.leased
         if self.durations:
             series.runs += len(self.durations)
             series.seconds += sum(self.durations)
-            _put(series.durations, self.durations)
+            tallied.count_times(series.durations, self.durations)
         if self.waits:
             series.waited += sum(self.waits)
-            _put(series.waits, self.waits)
+            tallied.count_times(series.waits, self.waits)
         if self.usual is not None:
             ends = {outcome.value: unusual[outcome.value] for outcome in Outcome if outcome.value in unusual}
-            usual = self.count - unusual[_UNSETTLED] - sum(ends.values())
+            usual = count - unusual[_UNSETTLED] - sum(ends.values())
             tallied.add_counts(series.settled, ends | ({self.usual.value: usual} if usual else {}))
             later = [unusual[number] for number in range(2, DELIVERIES + 1)]
-            _count_deliveries(series.deliveries, [self.count - sum(later), *later])
-        self.count = self.size = 0
+            _count_deliveries(series.deliveries, [count - sum(later), *later])
+        self.idle = self.size = 0
         self.leased = 0.0
-        self.durations, self.waits, self.unusual = [], [], Counter()
+        self.durations, self.waits, self.unusual = array("d"), array("d"), Counter()
 
 
 class Statistics:
@@ -97,36 +105,48 @@ class Statistics:
 
     def note(self, settled: Sequence[tuple[Delivery, Settlement | None]], wall_offset: float) -> None:
         """Count a batch that left the path. `wall_offset`: the store's wall time minus our monotonic time."""
-        lives = self._live
-        queue = task = outcome = None
-        live: _Live | None = None
+        queue, task, live = "", "", None
+        size, leased = 0, 0.0
         for delivery, settlement in settled:
-            message, lease, verdict = delivery.message, delivery.lease, delivery.verdict
-            counted, usual = _USUAL[type(verdict)] if verdict is not None else (tallied.LEASE_LOST, Outcome.TAKEN_OVER)
-            if settlement is None or settlement.outcome is not usual:
-                counted = _unusual_outcome(delivery, settlement, counted)
-            name = "" if message is None else message.task
-            if live is None or counted is not outcome or name != task or delivery.queue != queue:
-                queue, task, outcome = delivery.queue, name, counted
-                live = lives.get((queue, task, outcome)) or self._begin(queue, task, outcome)
-            live.count += 1
-            live.size += len(lease.envelope)
-            deliveries = lease.counters.deliveries
-            started = delivery.started
-            if started is not None and delivery.finished is not None:
-                durations = live.durations
-                durations.append(delivery.finished - started)
-                live.leased += lease.seconds
-                if deliveries <= 1 and message is not None and message.sent_at:
-                    live.waits.append(wall_offset + started - message.sent_at)
-                if len(durations) >= _FOLD_AT:
-                    live.fold()
-            if deliveries > 1:
-                live.unusual[min(deliveries, DELIVERIES)] += 1
-            if settlement is None:
-                live.unusual[_UNSETTLED] += 1
-            elif settlement.outcome is not live.usual:
-                live.unusual[settlement.outcome.value] += 1
+            message, lease, started, finished = delivery.message, delivery.lease, delivery.started, delivery.finished
+            if (
+                settlement is None or settlement.outcome is not _DELETED or type(delivery.verdict) is not Completed
+                or message is None or not message.sent_at or started is None or finished is None
+                or lease.counters.deliveries > 1
+            ):  # fmt: skip
+                self._note_unusual(delivery, settlement, wall_offset)
+                continue
+            # Nearly all of them: completed at the first delivery.
+            if live is None or message.task != task or lease.queue != queue:
+                if live is not None:
+                    live.add(size, leased)
+                queue, task, size, leased = lease.queue, message.task, 0, 0.0
+                live = self._of(queue, task, tallied.COMPLETED)
+            size += len(lease.envelope)
+            leased += lease.seconds
+            live.durations.append(finished - started)
+            live.waits.append(wall_offset + started - message.sent_at)
+        if live is not None:
+            live.add(size, leased)
+
+    def _note_unusual(self, delivery: Delivery, settlement: Settlement | None, wall_offset: float) -> None:
+        message, lease, started = delivery.message, delivery.lease, delivery.started
+        live = self._of(lease.queue, "" if message is None else message.task, _outcome_of(delivery, settlement))
+        live.size += len(lease.envelope)
+        deliveries = lease.counters.deliveries
+        if started is None or delivery.finished is None:
+            live.idle += 1
+        else:
+            live.durations.append(delivery.finished - started)
+            live.leased += lease.seconds
+            if deliveries <= 1 and message is not None and message.sent_at:
+                live.waits.append(wall_offset + started - message.sent_at)
+        if deliveries > 1:
+            live.unusual[min(deliveries, DELIVERIES)] += 1
+        if settlement is None:
+            live.unusual[_UNSETTLED] += 1
+        elif settlement.outcome is not live.usual:
+            live.unusual[settlement.outcome.value] += 1
 
     def beat(self, names: Sequence[tuple[str, str]]) -> None:
         """Leases were renewed; the queue and task of each."""
@@ -167,24 +187,14 @@ class Statistics:
         return found
 
 
-def _unusual_outcome(delivery: Delivery, settlement: Settlement | None, counted: str) -> str:
+def _outcome_of(delivery: Delivery, settlement: Settlement | None) -> str:
     """As `reporting.py` tells it: what was sealed is done, however its delete ended; a user's cancel is no loss."""
     if settlement is not None and (settlement.took_effect or delivery.sealed):
-        return counted
+        verdict = delivery.verdict
+        return tallied.LEASE_LOST if verdict is None else _USUAL[type(verdict)][0]
     if delivery.cancelled_by is not None:
         return tallied.CANCELLED
     return tallied.LEASE_LOST if settlement is None else tallied.LATE_SETTLE
-
-
-def _put(buckets: dict[int, int], seconds: list[float]) -> None:
-    """Count times by bucket, as `tallied.bucket_of` does; all of it runs in C."""
-    if min(seconds) < LEAST_SECONDS:
-        seconds = [max(one, LEAST_SECONDS) for one in seconds]
-    found = Counter(map(ceil, map(mul, map(log, seconds), repeat(BUCKETS_A_LOG))))
-    if buckets:
-        tallied.add_counts(buckets, found)
-    else:
-        buckets.update(found)
 
 
 def _count_deliveries(deliveries: list[int], more: list[int]) -> None:

@@ -100,6 +100,7 @@ class Seat:
             lease_seconds=self._lease_seconds, grace_seconds=self._scenario.grace_seconds,
             sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
             liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False, learning=self._learns,
+            statistics=False,
         )  # fmt: skip
         worker = Worker(
             self._broker, self._state, self._tasks, self._clock, options, opening=_is_open, locate=_nowhere,

@@ -136,7 +136,7 @@ async def test_the_parent_is_still_woken_after_a_fork(real_place: Place) -> None
     fork()
     (pipe,) = real_place.path.with_name("q.db-workers").glob("*.wake")
     heard: list[bytes] = []
-    real_place.store._wake._rouse = lambda loop, marks: heard.append(marks)
+    real_place.store._wake.messages._rouse = lambda loop, marks: heard.append(marks)
     pipe.write_bytes(b"!")
     await broker.wait(["mail"], 0.01)
     assert heard == [b"!"]

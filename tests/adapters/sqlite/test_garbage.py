@@ -7,6 +7,7 @@ import pytest
 
 from tenure.broker import SweepRequest
 from tenure.message import MessageState
+from tenure.query import Query
 from tenure.settlement import Ack, Nack, Outcome
 from tenure.verdict import Reason
 
@@ -20,7 +21,10 @@ SWEEP = SweepRequest(interval_seconds=1000.0)
 
 async def _every_look(place: Place, *ids: str) -> None:
     for state in MessageState:
-        await place.broker.browse(QUEUE, state)
+        for backwards in (False, True):
+            await place.broker.browse(Query(states=(state,), backwards=backwards))
+    await place.broker.leases()
+    await place.broker.queues()
     await place.broker.depth()
     await place.broker.held("w/1")
     for id in ids:

@@ -14,6 +14,7 @@ from tenure.adapters.sqlite import store as store_module
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadURL, SchemaTooNew, StoreDamaged, StoreForeign, StoreUnwritable
 from tenure.message import MessageState
+from tenure.query import Query
 
 from .place import Place, ended, line_of, start
 
@@ -59,7 +60,7 @@ async def test_a_damaged_database_is_named_as_such(tmp_path: Path) -> None:
     place.path.write_bytes(content)
     with pytest.raises(StoreDamaged, match=r"backup"):
         async with Place(tmp_path / "q.db") as again:
-            await again.broker.browse("mail", MessageState.READY)
+            await again.broker.browse(Query(states=(MessageState.READY,)))
 
 
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

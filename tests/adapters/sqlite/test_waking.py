@@ -106,7 +106,7 @@ async def test_a_wait_that_is_cancelled_leaves_nothing_behind(place: Place) -> N
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert not any(place.store._wake._waiters.values())
+    assert not any(place.store._wake.messages._waiters.values())
 
 
 async def test_pipes_are_removed_when_the_store_is_closed(tmp_path: Path) -> None:

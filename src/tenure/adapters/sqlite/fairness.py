@@ -16,6 +16,8 @@ from tenure.adapters.sqlite.states import READY
 FAIRNESS = 10
 #: Queues whose messages are counted. With more of them all counts begin anew, at 0.
 _COUNTED = 100_000
+#: Queues that are looked for at first.
+_NARROW = 4
 
 _HEAD = f"""
 SELECT json_group_array(seq) FROM (
@@ -35,6 +37,8 @@ class Turns:
         self._lent: dict[str, int] = {}
         #: Where queues are many: the last one that a call lent from. The next call begins behind it.
         self.last_served = ""
+        #: About how many queues a call lends from.
+        self.width = _NARROW
 
     def rotated(self, queues: Sequence[str]) -> Sequence[str]:
         """The queues, beginning with the next one at each call."""
@@ -43,6 +47,10 @@ class Turns:
         start = self._calls % len(queues)
         self._calls += 1
         return (*queues[start:], *queues[:start])
+
+    def note_width(self, queues: int) -> None:
+        """A call lent from so many queues: the next one will likely do so too."""
+        self.width = max(_NARROW, queues)
 
     def count(self, queue: str, messages: int) -> None:
         """So many more were lent from `queue`."""

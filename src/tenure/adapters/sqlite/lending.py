@@ -7,14 +7,25 @@ once as columns, one that stamps them. From many queues it takes a few more: onl
 Run by `writer.py` for `broker.py`. What follows: `settling.py`, or `returning.py` if the holder dies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tenure.adapters.sqlite import edited, serving
 from tenure.adapters.sqlite.fairness import Turns
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.many import listed
-from tenure.adapters.sqlite.ready_rows import IN_QUEUE, Bounds, fill, read_chosen, read_first, read_many, read_more
+from tenure.adapters.sqlite.ready_rows import (
+    IN_QUEUE,
+    Bounds,
+    Columns,
+    fill,
+    is_scattered,
+    read_chosen,
+    read_first,
+    read_many,
+    read_more,
+    read_shares,
+)
 from tenure.adapters.sqlite.receipt import receipt_for
 from tenure.adapters.sqlite.serving import Candidate, served_by
 from tenure.adapters.sqlite.states import DELAYED, LEASED, READY
@@ -26,6 +37,8 @@ from tenure.owner import retired
 
 #: Due delayed messages that one call makes ready. The rest follow with the next call.
 _PROMOTED_AT_ONCE = 1000
+#: From so many queues at once messages are shared out that lie among each other's. More would not lie closer together.
+_SIDE_BY_SIDE = 16
 
 _IS_BANNED = "EXISTS (SELECT 1 FROM owner WHERE id = ?2 AND state = 'banned')"
 _LOOK = f"""
@@ -149,7 +162,24 @@ class _Basket:
 
     def take_all(self, queues: Sequence[str]) -> None:
         """From several queues, one after the other, the first messages of each."""
-        found, places = read_many(self.tx.db, queues, self._left, self._room)
+        self._add_found(queues, *read_many(self.tx.db, queues, self._left, self._room))
+
+    def take_shares(self, queues: Sequence[str]) -> None:
+        """From several queues the same number of messages each; what is missing then, from the first ones of them."""
+        share = -(-self._left // len(queues))
+        self._add_found(queues, *read_shares(self.tx.db, queues, self._left, self._room, share))
+        if self.is_full():
+            return
+        taken = {seq for lot in self.lots for seq in lot.seqs}
+        found, places = read_many(self.tx.db, queues, self._left + len(taken), self._room)
+        new = [place for place, seq in enumerate(found.seqs) if seq not in taken][: self._left]
+        rest = Columns(
+            [found.seqs[n] for n in new], [found.ids[n] for n in new], [found.raws[n] for n in new], found.alike
+        )
+        self._add_found(queues, rest, [places[n] for n in new])
+
+    def _add_found(self, queues: Sequence[str], found: Columns, places: Sequence[int]) -> None:
+        """`places`: for each message the number of its queue; those of one queue are neighbours."""
         found = fill(self.tx.db, found, self._room, must_lend=not self.lots)
         special = self._special(found.seqs, alike=found.alike)
         start, count = 0, len(found.seqs)
@@ -206,13 +236,34 @@ def _lend_many(basket: _Basket, served: serving.Served) -> None:
     if served.few is not None:
         found = iter([serving.ask(tx.db, turns.rotated(served.few))])
     else:
-        found = serving.in_turn(tx.db, served, turns.last_served)
+        found = serving.in_turn(tx.db, served, turns.last_served, turns.width)
     for candidates in found:
-        _lend_in_order(basket, candidates)
+        if len(candidates) > 1 and not basket.lots and is_scattered(tx.db, candidates[0].queue, basket.request.want):
+            _lend_shares(basket, candidates, found)
+        else:
+            _lend_in_order(basket, candidates)
         if basket.is_full():
             break
     if basket.lots:
+        turns.note_width(len(basket.lots))
         turns.last_served = basket.lots[-1].queue
+
+
+def _lend_shares(basket: _Basket, candidates: list[Candidate], more: Iterator[list[Candidate]]) -> None:
+    """From several queues the same number each: messages that were sent together lie together in the file.
+
+    A queue whose priorities have turns is lent from by itself.
+    """
+    want = min(basket.request.want, _SIDE_BY_SIDE)
+    while len(candidates) < want and (found := next(more, None)) is not None:
+        candidates += found
+    candidates = candidates[:want]
+    plain = [one.queue for one in candidates if one.top == one.bottom]
+    for candidate in candidates:
+        if candidate.top != candidate.bottom and not basket.is_full():
+            basket.take(candidate)
+    if plain and not basket.is_full():
+        basket.take_shares(plain)
 
 
 def _lend_in_order(basket: _Basket, candidates: Sequence[Candidate]) -> None:
@@ -225,9 +276,8 @@ def _lend_in_order(basket: _Basket, candidates: Sequence[Candidate]) -> None:
         if plain:
             basket.take_all(plain)
             plain = []
-        if basket.is_full():
-            return
-        basket.take(candidate)
+        if not basket.is_full():
+            basket.take(candidate)
         if basket.is_full():
             return
     if plain:

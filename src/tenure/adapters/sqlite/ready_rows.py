@@ -34,6 +34,16 @@ _OF_MANY = f"""
 SELECT {_COLUMNS}, names.key AS place FROM json_each(?1) AS names CROSS JOIN message INDEXED BY message_ready
 WHERE state = {READY} AND queue = names.value LIMIT ?2
 """
+# The same, at most ?4 of each queue.
+_SHARES_OF_MANY = f"""
+SELECT {_COLUMNS}, names.key AS place FROM json_each(?1) AS names CROSS JOIN message ON seq IN (
+    SELECT seq FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = names.value
+    ORDER BY priority DESC, seq LIMIT ?4)
+LIMIT ?2
+"""
+_SPREAD = f"""
+SELECT count(*), max(seq) - min(seq) + 1 FROM (SELECT seq {IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2)
+"""
 # The last column tells whether the messages are all alike: never lent before, and without a lease of their own.
 _READ = """
 SELECT json_group_array(seq), json_group_array(id), CAST(group_concat(raw, x'1e') AS BLOB),
@@ -89,6 +99,21 @@ def read_many(db: sqlite3.Connection, queues: Sequence[str], want: int, room: in
     values = (listed(queues), want, _smallest(want, room))
     *found, places = db.execute(f"{_READ}, json_group_array(place) FROM ({_OF_MANY})", values).fetchone()
     return _columns(*found), _numbers.decode(places)
+
+
+def read_shares(
+    db: sqlite3.Connection, queues: Sequence[str], want: int, room: int, share: int
+) -> tuple[Columns, list[int]]:
+    """The same, at most `share` messages of each queue."""
+    values = (listed(queues), want, _smallest(want, room), share)
+    *found, places = db.execute(f"{_READ}, json_group_array(place) FROM ({_SHARES_OF_MANY})", values).fetchone()
+    return _columns(*found), _numbers.decode(places)
+
+
+def is_scattered(db: sqlite3.Connection, queue: str, want: int) -> bool:
+    """Whether between the next messages of a queue lie as many of others: then one of each costs fewer pages."""
+    count, span = db.execute(_SPREAD, (queue, want)).fetchone()
+    return bool(count > 1 and span >= 2 * count)
 
 
 def fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) -> Columns:

@@ -22,7 +22,7 @@ from tenure.rules.queue_pattern import has_pattern, matches
 
 #: Up to so many names are looked up one by one.
 _FEW = 16
-#: Names that the first hops of a call find, and the most that one statement finds.
+#: Names that the first hops find, and the most that one statement finds.
 _FIRST_HOPS, _MOST_HOPS = 4, 256
 #: Delayed messages that are looked at to find the one that a worker waits for.
 _NEXT_DUE = 100
@@ -95,9 +95,12 @@ def ask(db: sqlite3.Connection, queues: Sequence[str]) -> list[Candidate]:
     return _candidates.decode(db.execute(_ASK, (listed(queues),)).fetchone()[0])
 
 
-def in_turn(db: sqlite3.Connection, served: Served, after: str) -> Iterator[list[Candidate]]:
-    """Served queues that have something ready, a few at a time: from behind `after` on, then round to it."""
-    at, size, is_round = after, _FIRST_HOPS, not after
+def in_turn(db: sqlite3.Connection, served: Served, after: str, first: int = _FIRST_HOPS) -> Iterator[list[Candidate]]:
+    """Served queues that have something ready, a few at a time: from behind `after` on, then round to it.
+
+    `first`: so many are looked for at first, then more and more.
+    """
+    at, size, is_round = after, min(first, _MOST_HOPS), not after
     while True:
         found = _candidates.decode(db.execute(_HOP, (at, size)).fetchone()[0])
         is_end = len(found) < size

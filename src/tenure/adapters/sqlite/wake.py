@@ -107,12 +107,12 @@ class Wake:
         draft.rename(final)
         return final.name, descriptor
 
-    def enter(self, queues: tuple[str, ...]) -> "asyncio.Future[None]":
+    def enter(self, queues: Iterable[str]) -> "asyncio.Future[None]":
         """Begin to wait in the running loop. Look for messages *after* this, so that none slips through."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         with self._lock:
-            self._waiters.setdefault(loop, {})[waiter] = _wanted_marks(queues)
+            self._waiters.setdefault(loop, {})[waiter] = _wanted_marks(tuple(queues))
         return waiter
 
     def leave(self, waiter: "asyncio.Future[None]") -> None:

@@ -190,6 +190,9 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
         while not look("workers", APP)["workers"] or not look("show", APP, running)["progress"]:
             pass
         look("pause", APP, "other")
+        look("top", APP)
+        look("acts", APP)
+        look("events", APP, "--all", "-n", "1")
         for words in (["messages"], ["messages", "--state", "completed"], ["queues"], ["schedules"]):
             look(words[0], APP, *words[1:])
         for id in (*ids, running, "waiting"):
@@ -222,6 +225,8 @@ purge jobs:app other --yes
 sweep jobs:app
 completion bash
 demo --for 1s --rate 10
+acts jobs:app
+messages jobs:app -n 1
 """
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tenure.cli.top.headline import headline
-from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow
+from tenure.cli.top.picture import Picture, QueueRow, TaskRow
 
 
 def document(picture: Picture) -> dict[str, Any]:
@@ -16,9 +16,10 @@ def document(picture: Picture) -> dict[str, Any]:
         "now": picture.now,
         "headline": {"mood": told.mood, "text": told.text},
         "window_seconds": picture.window_seconds,
-        "total": _flow(picture.total)
-        | {"waiting": picture.waiting, "running": picture.running, "dead": picture.dead,
-           "oldest_seconds": picture.oldest_seconds, "workers": len(picture.alive)},
+        "total": {
+            "waiting": picture.waiting, "running": picture.running, "dead": picture.dead,
+            "oldest_seconds": picture.oldest_seconds, "workers": len(picture.alive), "flow": picture.total,
+        },
         "queues": [_row(one) for one in picture.queues],
         "tasks": [_row(one) for one in picture.tasks],
         "leases": picture.leases,
@@ -30,16 +31,11 @@ def document(picture: Picture) -> dict[str, Any]:
 
 
 def _row(row: QueueRow | TaskRow) -> dict[str, Any]:
+    """Infinity is no JSON: `grows` says it."""
     shown = msgspec.structs.asdict(row)
-    drains = shown.pop("drains_in_seconds")
-    flow = shown.pop("flow")
-    grows = drains is not None and math.isinf(drains)
-    return (
-        shown
-        | {"drains_in_seconds": None if grows else drains, "grows": None if drains is None else grows}
-        | _flow(flow)
-    )
-
-
-def _flow(flow: Flow) -> dict[str, Any]:
-    return msgspec.structs.asdict(flow)
+    drains = shown["drains_in_seconds"]
+    is_growing = drains is not None and math.isinf(drains)
+    return shown | {
+        "drains_in_seconds": None if is_growing else drains,
+        "grows": None if drains is None else is_growing,
+    }

@@ -14,9 +14,9 @@ from tenure.client.tallies import View
 from tenure.tally import TEN_SECONDS
 from tenure.timing.tallied import OUT
 
-#: A course of five minutes.
+#: A course of five minutes, in so many steps.
 HISTORY_SECONDS = 300
-_STEPS = HISTORY_SECONDS // TEN_SECONDS
+STEPS = HISTORY_SECONDS // TEN_SECONDS
 #: A window is so many times as long as processes take to store what they counted, and at least a minute.
 _STORED_TIMES, _LEAST_SECONDS = 4, 60.0
 
@@ -63,7 +63,7 @@ def _flow(figures: Figures, course: list[float] | None) -> Flow:
         p95_seconds=None if duration is None else duration.p95,
         error_share=figures.error_share,
         lease_use=figures.lease_use,
-        history=tuple(course or [0.0] * _STEPS),
+        history=tuple(course or [0.0] * STEPS),
     )
 
 
@@ -73,15 +73,15 @@ def _courses(
     """Messages a second that ended, in steps of ten seconds, in one pass: of a thousand queues too."""
     queues: dict[str, list[float]] = {}
     tasks: dict[tuple[str, str], list[float]] = {}
-    total = [0.0] * _STEPS
+    total = [0.0] * STEPS
     for bucket in view.buckets:
-        place = _STEPS - math.ceil((view.until - bucket.at) / TEN_SECONDS)
-        if not 0 <= place < _STEPS:
+        place = STEPS - math.ceil((view.until - bucket.at) / TEN_SECONDS)
+        if not 0 <= place < STEPS:
             continue
         for series in bucket.series:
             if series.outcome in OUT and sees(series.queue):
                 ended = series.count / bucket.step
                 total[place] += ended
-                queues.setdefault(series.queue, [0.0] * _STEPS)[place] += ended
-                tasks.setdefault((series.queue, series.task), [0.0] * _STEPS)[place] += ended
+                queues.setdefault(series.queue, [0.0] * STEPS)[place] += ended
+                tasks.setdefault((series.queue, series.task), [0.0] * STEPS)[place] += ended
     return queues, tasks, total

@@ -13,7 +13,7 @@ import msgspec
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.presence import judged
-from tenure.cli.top.figures import HISTORY_SECONDS, Flows, flows_of, window_seconds
+from tenure.cli.top.figures import HISTORY_SECONDS, STEPS, Flows, flows_of, window_seconds
 from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow, WorkerRow
 from tenure.client.tallies import OTHER, Tallies
 from tenure.notice import Pause
@@ -23,7 +23,7 @@ from tenure.rules.queue_pattern import matches
 
 _UNKNOWN = Flow()
 #: Nothing was counted.
-_STILL = Flow(in_per_second=None, out_per_second=0.0)
+_STILL = Flow(in_per_second=None, out_per_second=0.0, history=(0.0,) * STEPS)
 
 
 class Reader:

@@ -200,7 +200,7 @@ def _flow_columns() -> tuple[Column[Any], ...]:
 
 def _trend() -> Column[Any]:
     return Column(
-        name="out, 5 min", least=10, most=_TREND, rank=8, right=False, is_course=True,
+        name="5 min", least=8, most=_TREND, rank=8, right=False, is_course=True,
         cell=lambda row: Cell(sparkline(row.flow.history, _TREND).lstrip(), FAINT),
     )  # fmt: skip
 

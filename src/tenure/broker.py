@@ -329,8 +329,8 @@ class Broker(Protocol):
         """Look at messages, changing nothing: one page, bounded in messages and in rows read.
 
         Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`) or does not show
-        (`BrokerTraits.opaque_states`), for a cursor that is not of this store, and for a state that can be shown only by
-        a scan while `query.scan` is False.
+        (`BrokerTraits.opaque_states`), for a cursor that is not of this store, and for a state that can be shown only
+        by a scan while `query.scan` is False.
         """
         ...
 

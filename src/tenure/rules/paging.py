@@ -143,7 +143,7 @@ class Pager:
         if is_end:
             self._leave_queue(part.queue)
         elif mark:
-            self._place = _Place(self._place.state, part.queue, mark)
+            self._place = self._at(self._place.state, part.queue, mark)
         elif not rows:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)

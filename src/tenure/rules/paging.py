@@ -148,6 +148,10 @@ class Pager:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)
 
+    def pass_over(self, rows: int, mark: str) -> None:
+        """So many rows of the part were read, and none of them is in its state; go on behind `mark`."""
+        self.take((), is_end=False, passed=rows, mark=mark)
+
     def page(self) -> Page:
         """What was found."""
         is_over = self._place.state >= len(self._query.states)

@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -53,11 +54,11 @@ async def _measure(table: Table, path: Path, count: int) -> None:
     await _lend(broker)
     of = f"of {count:,}"
     for name, query in _queries().items():
-        table.add(f"page {name} {of}, ms", await _time(lambda query=query: broker.browse(query)), "≤", 150.0)
+        table.add(f"page {name} {of}, ms", await _time(partial(broker.browse, query)), "≤", 150.0)
     table.add(f"leases() of {MOST_LEASES:,} {of}, ms", await _time(broker.leases), "≤", 50.0)
     await _tell(state, ids)
     for name, id in (("old", ids[7]), ("new", ids[-7])):
-        about = await _time(lambda id=id: state.journal.about(id))
+        about = await _time(partial(state.journal.about, id))
         table.add(f"timeline of an {name} message {of}, ms", about, "≤", 50.0)
     await state.close()
     await broker.close()
@@ -81,7 +82,7 @@ def _fill(path: Path, ids: list[str]) -> None:
             state = _STATES[number % 10]
             is_finished = state in (3, 5)
             queue = _QUEUE if number % 2 else f"client-{number // 10 % 1000:04d}-tasks"
-            moment = int(wall * 1e6) + (10**12 if state == 2 else 0) + number  # noqa: PLR2004 - delayed
+            moment = int(wall * 1e6) + (10**12 if state == 2 else 0) + number
             finished = wall if state in (3, 4, 5) else None
             body = None if is_finished else raw
             yield id, queue, number % 3, state, moment, wall + number * 1e-3, finished, body

@@ -4,6 +4,7 @@ from statistics import median
 
 from rich.console import Console
 
+from benchmarks.sqlite_part import looking, queues
 from benchmarks.sqlite_part import measure as take
 from benchmarks.table import Table
 
@@ -50,3 +51,5 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
         table.add("drain of 1,000,000 / of 20,000", large["rate"] / rate, "≥", 0.80)
         table.add("depth on 1,000,000, ms", large["depth_ms"], "≤", 100.0)
         table.add("`tenure queues` on it, whole command, ms", large["cli_ms"])
+    queues.measure(table, console, quick=quick)
+    looking.measure(table, console, quick=quick)

@@ -17,6 +17,7 @@ from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.notice import Pause
+from tenure.query import Query
 from tenure.settlement import Ack, Outcome
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
@@ -149,3 +150,15 @@ async def test_whoever_has_it_open_meanwhile_goes_on(old: Path) -> None:
             theirs.execute("UPDATE message SET state = ? WHERE id = 'ready'", (LEASED,))
             theirs.execute("INSERT INTO loan (owner, request, seconds) VALUES ('theirs/1', 'r', 30.0)")
             assert [lease.id for lease in await place.lease(9)] == ["x", "y"]
+
+
+async def test_those_who_look_see_what_is_in_it(old: Path) -> None:
+    async with Place(old) as place:
+        for state in MessageState:
+            page = await place.broker.browse(Query(states=(state,)))
+            assert [one.id for one in page.messages] == [str(state)]
+        (held,) = (await place.broker.leases()).leases
+        assert (held.id, held.owner, held.leased_at, held.beats) == ("leased", OWNER, None, 0)
+        assert await place.broker.find("leased", OWNER, FENCE) is not None
+        assert await place.broker.queues() == [QUEUE]
+        assert await place.state.acts.read() == []

@@ -98,7 +98,7 @@ async def test_marks_that_are_nonsense_lead_nowhere(harness: RedisHarness) -> No
 
 async def test_marks_go_with_the_events(harness: RedisHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = harness.state.journal
-    monkeypatch.setattr(journal, "_MOST_EVENTS", 20_000)
+    monkeypatch.setattr(journal, "MOST_EVENTS", 20_000)
     for number in range(70):
         await kept.append([_event(harness, f"m{number}", "a")] * 1000)
         if number == 40:

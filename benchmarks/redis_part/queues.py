@@ -46,11 +46,11 @@ def pace(server: Local, queues: int, seconds: float) -> dict[str, float]:
     asyncio.run(_fill(server.url, names(queues), 1))  # so that there are such queues
     _run(server.url, "drain", queues, queues)
     with driving.waiting(server.url, "benchmarks.redis_part.queues", "wait", queues, seconds + 2) as process:
-        asyncio.run(_at_pace(server, names(queues), seconds, told := {}))
+        redis = asyncio.run(_at_pace(server, names(queues), seconds))
         answer = driving.last_line(process.communicate()[0])
     late = sorted(answer["latencies"])
     return {
-        "redis": told["redis"], "worker": answer["cpu_share"], "count": len(late),
+        "redis": redis, "worker": answer["cpu_share"], "count": len(late),
         "p50_ms": late[len(late) // 2] * 1e3, "p99_ms": late[int(len(late) * 0.99)] * 1e3,
     }  # fmt: skip
 
@@ -99,7 +99,7 @@ async def _fill(url: str, queues: list[str], each: int) -> list[tuple[str, str]]
     return sent
 
 
-async def _at_pace(server: Local, queues: list[str], seconds: float, told: dict[str, float]) -> None:
+async def _at_pace(server: Local, queues: list[str], seconds: float) -> float:
     async with Tenure(server.url) as app:
         await asyncio.sleep(1.0)
         before, start = server.cpu(), time.monotonic()
@@ -109,7 +109,7 @@ async def _at_pace(server: Local, queues: list[str], seconds: float, told: dict[
             wall = time.time()
             queue = queues[number * 7919 % len(queues)]
             await app.send([Outgoing(Message(id=new_id(wall), queue=queue, task="stamp", body=body, sent_at=wall))])
-        told["redis"] = (server.cpu() - before) / (time.monotonic() - start)
+        return (server.cpu() - before) / (time.monotonic() - start)
 
 
 async def _main(what: str, queues: str, amount: str) -> None:

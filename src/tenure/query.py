@@ -23,7 +23,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Each state has one order within a queue: ready by arrival, delayed by due time, leased by deadline; dead, completed
     and cancelled by their end or by arrival, as `BrokerTraits.ended_order` says. States come one after the other, in
-    the order in which the query names them. Between queues no order is promised.
+    the order in which the query names them. Between queues no order is promised, nor within a state that only a scan
+    shows. A cursor goes on with the same states, queues and direction; filters and bounds may change.
     """
 
     states: tuple[MessageState, ...]

@@ -28,6 +28,8 @@ REFUSED: dict[str, tuple[str, Outgoing]] = {
        for what, text in {"NUL": "\0", "a newline": "\n", "an escape": "\x1b[2J", "DEL": "\x7f", "a C1 control": "\x9b",
                           "a line separator": "\u2028", "a lone surrogate": "\ud800"}.items()},
     **{f"an empty {name}": ("bad_argument", _outgoing(**{name: ""})) for name in ("id", "queue", "task")},
+    "a queue with a star": ("bad_argument", _outgoing(queue="mail-*")),
+    "a queue with a star, and a key": ("bad_argument", _outgoing(queue="*", key="a")),
     **{f"{name} with a lone surrogate": ("bad_argument", _outgoing(**{name: SURROGATE}))
        for name in ("client", "correlation_id", "parent_id")},
     "a header's name with a lone surrogate": ("bad_argument", _outgoing(headers={SURROGATE: "x"})),
@@ -53,6 +55,7 @@ REFUSED: dict[str, tuple[str, Outgoing]] = {
 TAKEN: dict[str, Outgoing] = {
     "a plain message": _outgoing(),
     "names in every script": _outgoing(id="größe-試験", queue="почта", task="送る", key="clé à\u00a0deux", unique="ü"),
+    "stars elsewhere": _outgoing(id="a*", task="b*", key="c*", unique="*"),
     "an emoji": _outgoing(rb'{"a":"\ud83d\ude00"}', key="😀"),
     "a newline in a header": _outgoing(headers={"trace": "a\nb\0"}),
     "ten years": _outgoing(delay_seconds=3653 * 86_400.0),

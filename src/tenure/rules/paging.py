@@ -120,8 +120,11 @@ class Pager:
             return self._part
         return None
 
-    def take(self, rows: Sequence[Row], *, is_end: bool) -> None:
-        """The rows of the part, in order. `is_end`: behind them this queue has no more in this state."""
+    def take(self, rows: Sequence[Row], *, is_end: bool, passed: int = 0, mark: str = "") -> None:
+        """The rows of the part, in order. `is_end`: behind them this queue has no more in this state.
+
+        `passed`: so many rows of other states were read as well and left out; `mark`: to go on behind the last of them.
+        """
         part, query = self._part, self._query
         if part is None:
             msg = "take without next_part"
@@ -136,11 +139,18 @@ class Pager:
             is_asked_for = part.queue or query.queues is None or matches(message.queue, query.queues)
             if is_asked_for and browsing.matches(query, message, row.raw):
                 self._found.append(message if query.bodies else _without_body(message))
+        self._looked_at += passed
         if is_end:
             self._leave_queue(part.queue)
+        elif mark:
+            self._place = self._at(self._place.state, part.queue, mark)
         elif not rows:
             msg = f"no rows and no end in {part}"
             raise RuntimeError(msg)
+
+    def pass_over(self, rows: int, mark: str) -> None:
+        """So many rows of the part were read, and none of them is in its state; go on behind `mark`."""
+        self.take((), is_end=False, passed=rows, mark=mark)
 
     def page(self) -> Page:
         """What was found."""

@@ -3,7 +3,8 @@
 One rule for every broker: `Broker.send` asks it before it encodes anything, and answers with the reason instead of
 storing the message. `Broker.refusal` asks it too, so `ctx.submit` refuses such a hand-off at once. Pure.
 
-    bad_argument       an id, key or name with characters that cannot be shown or stored; a number that names no time
+    bad_argument       an id, key or name with characters that cannot be shown or stored; a queue with a `*`, which
+                       is for patterns of queues; a number that names no time
     body_undecodable   a payload that is no JSON text in UTF-8
     body_too_deep      a payload nested deeper than `MOST_LEVELS`
 """
@@ -16,6 +17,7 @@ import msgspec
 
 from tenure.given import LONGEST_SECONDS
 from tenure.message import NO_OVERRIDES, Message, Outgoing
+from tenure.rules.queue_pattern import WILDCARD
 from tenure.verdict import Reason
 
 #: Levels of lists and objects in a payload. Decoders give up at about 980, fewer if they are called from deep within
@@ -69,6 +71,7 @@ def _is_usual(outgoing: Outgoing, message: Message) -> bool:
         and outgoing.unique_seconds is None
         and math.isfinite(message.sent_at)
         and bool(id and queue and task)
+        and WILDCARD not in queue
         and (id + queue + task).isprintable()
         and (message.client is None or message.client.isascii())
     )
@@ -89,6 +92,8 @@ def _wrong_text(message: Message) -> str:
     for name, text in names:
         if not text:
             return f"its {name} must not be empty"
+    if WILDCARD in message.queue:
+        return f"queue={message.queue!a} has a *, which stands for any characters where workers name queues; remove it"
     for name, value in (*names, ("key", message.key), ("unique", message.unique)):
         # Printable text, which is nearly all of it, needs no second look.
         if value is not None and not value.isprintable() and _UNSEEN.search(value):

@@ -21,7 +21,7 @@ async def test_who_waits_again_while_a_channel_is_being_left_hears_it() -> None:
         for _ in range(3):
             listener._hear([b"message", channel.encode(), b""])
         await listener.subscribe([channel])
-        waiter = listener.enter([channel.encode()])
+        waiter = listener.enter([channel])
         await broker.send([Outgoing(message(queue=queue))])
         async with asyncio.timeout(20.0):
             assert await waiter
@@ -39,7 +39,7 @@ async def test_a_line_that_ends_right_after_it_was_told_to_listen_is_not_believe
         with pytest.raises(BrokerUnavailable):
             await asking
         await at_last(lambda: listener.subscribe([channel]))
-        waiter = listener.enter([channel.encode()])
+        waiter = listener.enter([channel])
         await at_last(lambda: broker.send([Outgoing(message(queue=queue))]))
         async with asyncio.timeout(20.0):
             assert await waiter

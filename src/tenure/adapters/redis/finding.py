@@ -1,7 +1,7 @@
 """Finding: everything that the server knows about messages, read in one step for each queue.
 
-An id does not tell its queue. Who knows it says so; else all queues are asked in one exchange whether they know it, many in
-one step, and then those that do.
+An id does not tell its queue. Who knows it says so; else all queues are asked in one exchange whether they know it,
+many in one step, and then those that do.
 Used by `records.py`, `looking.py` and `operating.py`.
 """
 
@@ -86,12 +86,8 @@ async def locate(store: Store, ids: Sequence[str]) -> list[str]:
     together = 1 if store.link.is_cluster else max(1, min(_TOGETHER, _MOST_LOOKS // len(ids)))
     groups = [queues[start : start + together] for start in range(0, len(queues), together)]
     answers = await store.run_all([store.call(LOCATE, group, ids) for group in groups], writes=False)
-    return [
-        queue
-        for group, answer in zip(groups, answers, strict=True)
-        for queue, is_there in zip(group, answer, strict=True)
-        if is_there
-    ]
+    told = [is_there for answer in answers for is_there in answer]
+    return [queue for queue, is_there in zip(queues, told, strict=True) if is_there]
 
 
 def read_record(text: bytes) -> tuple[int, float, str] | None:

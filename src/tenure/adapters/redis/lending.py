@@ -1,8 +1,8 @@
 """Lending: a lease request made into a script's arguments, and its answer into leases.
 
 Where a few queues are named, each is asked, and each call begins with another one. Patterns and many names are looked
-for on the list of queues that have something (`listing.py`), which also says whose turn it is. The count of what was lent
-from a queue decides when a lower priority has its turn; it is kept here, in the process.
+for on the list of queues that have something (`listing.py`), which also says whose turn it is. The count of what was
+lent from a queue decides when a lower priority has its turn; it is kept here, in the process.
 """
 
 import logging

@@ -2,8 +2,8 @@
 
 Whatever makes a message wait puts its queue on the list in the same step, so a worker on a thousand idle queues costs
 as much as on one. The list is a hint. Some queues may be missing: those that an older version sends to, and in a
-cluster, where the list lies on another server, any. So all known queues are looked at again and again, and such a one is found
-within `LISTED_SECONDS`; who waits meanwhile hears of it at once.
+cluster, where the list lies on another server, any. So all known queues are looked at again and again, and such a one
+is found within `LISTED_SECONDS`; who waits meanwhile hears of it at once.
 
 Used by `lending.py` and `waiting.py`; one for each store.
 """
@@ -26,7 +26,7 @@ LISTED_SECONDS = 5.0
 #: So often somebody looks: whose turn it is may just have died.
 _EVERY_SECONDS = LISTED_SECONDS / 2
 #: Queues that are looked at in one step.
-_TOGETHER = 200
+_TOGETHER = 50
 #: Queues that are read from the list at once: at first, and where none of them is served.
 _FIRST_PAGE, _PAGE = 100, 1000
 
@@ -92,14 +92,12 @@ class Listing:
         queues = sorted({*await store.queues(), *served.names()})
         together = 1 if store.link.is_cluster else _TOGETHER
         groups = [queues[start : start + together] for start in range(0, len(queues), together)]
-        answers = await store.run_each([store.call(LIST, group, ()) for group in groups])
-        if store.link.is_cluster:
-            waits = {
-                group[0]: answer[0]
-                for group, answer in zip(groups, answers, strict=True)
-                if sound(group[0], answer) and answer[0] >= 0
-            }
-            await store.list_again(waits)
+        waits: dict[str, int] = {}
+        for group in groups:  # one after the other: between two of them others are served
+            (answer,) = await store.run_each([store.call(LIST, group, ())], writes=False)
+            if store.link.is_cluster and sound(group[0], answer) and answer[0] >= 0:
+                waits[group[0]] = answer[0]
+        await store.list_again(waits)
 
     def refresh_in(self) -> float:
         """Seconds until `refresh` looks again."""
@@ -119,7 +117,8 @@ class Listing:
         self._is_foreign = False
         if answer == -1:
             raise retired(owner)
-        return answer
+        ready, waits = answer
+        return ready, waits
 
     async def _all(self, served: Served) -> list[str]:
         return served.of(sorted({*await self._store.queues(), *served.names()}))

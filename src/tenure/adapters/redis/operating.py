@@ -1,7 +1,7 @@
 """Operating: messages are taken out or sent back on purpose. Delete, cancel, redrive.
 
-An id does not tell its queue. One that is named is asked first; then all are asked which of them know what is left. Each
-acts on what it has, in one step for all its messages.
+An id does not tell its queue. One that is named is asked first; then all are asked which of them know what is left.
+Each acts on what it has, in one step for all its messages.
 """
 
 import hashlib
@@ -60,9 +60,9 @@ async def redrive(store: Store, ids: Sequence[str], queue: str | None = None) ->
         if one.state is MessageState.DEAD:
             by_queue.setdefault(one.queue, []).append((id, one.envelope or b""))
     calls = []
-    for queue, dead in by_queue.items():
+    for own, dead in by_queue.items():
         arguments = [value for id, raw in dead for value in _arguments(id, raw)]
-        calls.append(store.call(REDRIVE, [queue], arguments))
+        calls.append(store.call(REDRIVE, [own], arguments))
     moved = {
         id
         for dead, answers in zip(by_queue.values(), await store.run_all(calls), strict=True)

@@ -1,11 +1,13 @@
 """Returning: what a holder can no longer finish goes back to its queue. Sweep and retire, over all queues.
 
-First: was there a gap, in the sweeps or in what is heard of workers, judged once for all queues. Then: what is overdue, and
-has the server begun anew, in each queue of which something is lent; after a gap, a silence or a restart in every queue.
-Then the move. Of the other queues a part is looked at each time, so a thousand idle ones cost little. With its last
-batch, queues are healed too, and those that were empty for an hour are forgotten. A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns
-nothing. After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that
-rare sweeps return what nobody touches.
+First: was there a gap, in the sweeps or in what is heard of workers, judged once for all queues. Then: what is overdue,
+and has the server begun anew, in each queue of which something is lent; after a gap, a silence or a restart in every
+queue. Then the move. Of the other queues a part is looked at each time, so a thousand idle ones cost little. With its
+last batch, queues are healed too, and those that were empty for an hour are forgotten.
+
+A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns nothing.
+After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that rare sweeps
+return what nobody touches.
 
 A queue in which a key holds something else is left out, and told of once; the others are swept.
 """
@@ -26,7 +28,7 @@ from tenure.errors import StoreForeign
 from tenure.rules import lapse as rule
 
 #: Queues that are looked at in one step.
-_TOGETHER = 100
+_TOGETHER = 50
 #: Queues of which nothing is lent are looked at in turn, so many with each sweep: people may have changed them by hand,
 #: older versions do not tell that they lend, and one that stays empty is forgotten.
 _PART = 100
@@ -119,7 +121,7 @@ class Returning:
         return bool(gap), int(silence), looks[start:] + looks[:start]
 
     def _choose(self, queues: list[str], lent: Sequence[bytes], *, must_all: bool) -> list[str]:
-        """Those of which something is lent, those that are new here, and a part of the others, another one each time."""
+        """Those of which something is lent, those that are new here, and a part of the others, in turn."""
         start = self._next if self._next < len(queues) else 0
         self._part = {*queues[start : start + _PART]}
         self._next = start + _PART

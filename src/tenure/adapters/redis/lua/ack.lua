@@ -4,7 +4,8 @@
 -- until they are sent.
 -- Returns 1 (deleted), 2 (taken over) or 3 (already gone) for each; or the count, if all are deleted.
 return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
-  local now = time_of(P, false)
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'bk', 'bn', 'bw')
+  local now, range = time_of(P, false, meta), {meta[3], meta[4], meta[5]}
   local answers, order, deleted = {}, {}, 0
   local ids, streams, rows, fences_used, seen = {}, {}, {}, {}, {}
   local slow = {}
@@ -24,12 +25,12 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         mine = mine + 1
         deleted = deleted + 1
         ids[deleted] = id
-      local mark, level, place = read(record)
-      if not level then
-        -- Somebody has written over it while it was run: it is done all the same.
-        record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
-        mark, level, place = read(record)
-      end
+        local mark, level, place = read(record)
+        if not level then
+          -- Somebody has written over it while it was run: it is done all the same.
+          record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
+          mark, level, place = read(record)
+        end
         if level then
           local entries = streams[level]
           if not entries then
@@ -40,7 +41,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         end
         local result = ARGV[at + 2 * n - 1]
         rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
-      if mark == 'x' then slow[#slow + 1] = {id, result} end
+        if mark == 'x' then slow[#slow + 1] = {id, result} end
       elseif fences[n] and not seen[id] then
         answer = 2
       else
@@ -54,7 +55,11 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
   end
   if deleted > 0 then
     -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
-    check_queue(P, now)
+    -- The others were read above.
+    width_of(P, range[3])
+    call('HLEN', P .. 'n')
+    call('ZCARD', P .. 'd')
+    call('HLEN', P .. 'done:' .. bucket_at(P, now))
     for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
     for _, one in ipairs(slow) do
       local key = call('HGET', P .. 'x:' .. one[1], 'k')
@@ -79,7 +84,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     many('HDEL', P .. 'm', ids)
     for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
     for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
-  keep_finished(P, now, rows, 'C', ids)
+    keep_finished(P, now, rows, 'C', ids, range)
     for _, one in ipairs(slow) do
       end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
       call('HDEL', P .. 'x:' .. one[1], 'r')

@@ -19,7 +19,7 @@ local function forget_queue(P)
   call('EXPIRE', P .. 'meta', 2 * math.max(1, math.ceil(KEEP / 1000000)))
   if IS_APART then return end
   redis.pcall('SREM', G .. 'queues', name_of(P))
-  redis.pcall('SREM', G .. 'lent', P)
+  redis.pcall('ZREM', G .. 'lent', P)
   redis.pcall('ZREM', BUSY, P)
 end
 

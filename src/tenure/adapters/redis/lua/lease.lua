@@ -32,6 +32,9 @@ local function fits(raw)
   return true
 end
 
+-- Of the meta of a queue, as it was before this call: the cursor of the usual priority, and the highest place.
+local cursors, highest_place = {}, nil
+
 -- What was taken so far, to be put back if a key of another kind is met on the way.
 local undo = {}
 
@@ -39,7 +42,14 @@ local function put_back()
   for i = #undo, 1, -1 do call(unpack(undo[i])) end
 end
 
+-- When the first delayed message that is not due yet will be; nil: there is none.
+local next_due
+
 local function promote(P, now)
+  local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')
+  next_due = tonumber(first[2] or '')
+  if not next_due or next_due > now then return end
+  next_due = now
   local due = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'LIMIT', 0, PIECE)
   if #due == 0 then return end
   local records, by_level = fetch(P .. 'm', due), {}
@@ -141,8 +151,10 @@ end
 
 -- Those that are lent for the first time.
 local function take_new(P, level, want, taken, raws, found)
-  local kept = call('HGET', P .. 'meta', 'c' .. level)
-  local before = cursor_of(P, level, kept)
+  local kept = cursors[level]
+  if kept == nil then kept = call('HGET', P .. 'meta', 'c' .. level) end
+  cursors[level] = nil
+  local before = cursor_of(P, level, kept or '')
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
   undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
@@ -176,7 +188,7 @@ local function take_new(P, level, want, taken, raws, found)
     last = entry[1]
   end
   has_passed = has_passed or size - already < count
-  local highest = math.max(stored(call('HGET', P .. 'meta', 'n')) or 0, raw_time())
+  local highest = math.max(highest_place or 0, raw_time())
   if tonumber(match(last, '^%d+')) > highest and go_on_from(P, level, highest) then
     call('HSET', P .. 'meta', 'c' .. level, num(highest) .. '-0')
   elseif not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
@@ -265,25 +277,44 @@ local function pick(P, now, levels, want, lent)
       if more[n][5] then call('ZCARD', P .. 'u:' .. more[n][5]) end
     end
   end
+  if next(more) then
+    -- Counters cannot be put back: a key of another kind must be found before they are raised.
+    call('HLEN', P .. 'l')
+    call('ZCARD', P .. 'd')
+    call('HLEN', P .. 'loan')
+    call('HLEN', P .. 'n')
+  end
   return ids, raws, records, more
+end
+
+-- From now on these are lent.
+local function note_loans(P, order, who, marks, deadlines)
+  for _, loan in ipairs(order) do
+    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
+    undo[#undo + 1] = {'HDEL', P .. 'loan', loan.fence}
+    call('HSET', P .. 'n', loan.fence, loan.size)
+    undo[#undo + 1] = {'HDEL', P .. 'n', loan.fence}
+  end
+  many('HSET', P .. 'l', marks)
+  for _, loan in ipairs(order) do
+    for start = 1, loan.size, PIECE do
+      undo[#undo + 1] = {'HDEL', P .. 'l', unpack(loan.ids, start, math.min(start + PIECE - 1, loan.size))}
+    end
+  end
+  many('ZADD', P .. 'd', deadlines)
 end
 
 -- When to ask the last queue again.
 local next_in = 0
 
 local function lend(P, number, want, lent, reply)
-  local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p')
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p', 'n', 'c5')
   local levels, now = (meta[4] or ''):gsub('%D', ''), time_of(P, false, meta)
+  cursors, highest_place = {['5'] = meta[6]}, stored(meta[5])
   if levels == '' then
     next_in = list_empty(P, now) or -1
     return 0
   end
-  -- A key of another kind where one of ours should be must be found before anything is changed.
-  call('HLEN', P .. 'm')
-  local lent_before = call('HLEN', P .. 'l')
-  call('ZCARD', P .. 'd')
-  call('HLEN', P .. 'loan')
-  call('HLEN', P .. 'n')
   undo, has_passed = {}, false
   local is_done, ids, raws, records, more = pcall(pick, P, now, levels, want, lent)
   if not is_done then
@@ -293,12 +324,12 @@ local function lend(P, number, want, lent, reply)
   local count = #ids
   next_in = 0
   if count == 0 then
-    if has_passed then list_last(P) else next_in = list_empty(P, now) or -1 end
+    if has_passed then list_last(P) else next_in = list_empty(P, now, next_due or false) or -1 end
     return 0
   end
-  time_of(P, true, meta)
+  if GIVEN == '' and raw_time() < (stored(meta[1]) or 0) then time_of(P, true, meta) end
   local fence = math.max((stored(meta[3]) or 0) + 1, now)
-  local loans, order, marks, deadlines, size = {}, {}, {}, {}, 0
+  local loans, order, marks, deadlines, size, first_end = {}, {}, {}, {}, 0, math.huge
   for n = 1, count do
     local id, raw, record, counters, seconds = ids[n], raws[n], records[n], '', SECONDS
     if more[n] then
@@ -311,7 +342,7 @@ local function lend(P, number, want, lent, reply)
       loan = {fence = num(fence), seconds = num(seconds), deadline = num(now + seconds), size = 0, ids = {}, raws = {}, counters = {}}
       loans[seconds] = loan
       order[#order + 1] = loan
-      fence = fence + 1
+      fence, first_end = fence + 1, math.min(first_end, seconds)
     end
     local own = loan.size + 1
     loan.size = own
@@ -325,18 +356,24 @@ local function lend(P, number, want, lent, reply)
     size = size + 2
   end
   local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST .. (HAS_PRESENCE and '' or NO_PRESENCE)
+  local is_noted, trouble = pcall(note_loans, P, order, who, marks, deadlines)
+  if not is_noted then
+    put_back()
+    error(trouble, 0)
+  end
   for _, loan in ipairs(order) do
-    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
-    call('HSET', P .. 'n', loan.fence, loan.size)
     reply[#reply + 1] = {number, loan.fence, loan.seconds, loan.ids, loan.raws, loan.counters}
   end
-  -- Sweeps look here from now on, until they find nothing lent.
-  if lent_before == 0 and not IS_APART then redis.pcall('SADD', G .. 'lent', P) end
-  many('HSET', P .. 'l', marks)
-  many('ZADD', P .. 'd', deadlines)
-  call('HSET', P .. 'meta', 'f', num(fence - 1))
+  -- The next sweep after that moment looks here.
+  if not IS_APART then redis.pcall('ZADD', G .. 'lent', 'LT', num(listing_time() + first_end), P) end
+  local raw = GIVEN == '' and raw_time()
+  if raw and raw - (stored(meta[1]) or 0) > 10000 then
+    call('HSET', P .. 'meta', 'f', num(fence - 1), 't', num(raw))
+  else
+    call('HSET', P .. 'meta', 'f', num(fence - 1))
+  end
   if count < want and not is_full and not has_passed then
-    next_in = list_empty(P, now) or -1
+    next_in = list_empty(P, now, next_due or false) or -1
   elseif BY_LIST then
     list_last(P)
   end

@@ -33,10 +33,13 @@ local function list_last(P)
   redis.pcall('ZADD', BUSY, num(now), P)
 end
 
--- Nothing is ready. Returns in how many microseconds something will be; nil: nothing is known of that.
-local function list_empty(P, now)
-  local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')
-  local due = tonumber(first[2] or '')
+-- Nothing is ready. Returns in how many microseconds something will be; nil: nothing is known of that. `due`: when, for whoever
+-- knows it already; false: never.
+local function list_empty(P, now, due)
+  if due == nil then
+    local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')
+    due = tonumber(first[2] or '')
+  end
   -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
   if not IS_APART then redis.pcall('ZREM', BUSY, P) end
   if not due then return nil end

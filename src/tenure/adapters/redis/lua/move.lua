@@ -224,22 +224,22 @@ local function widen(P, now, oldest, newest)
 end
 
 -- `ids` of `rows` ended together, as completed (C) or cancelled (X). The list of them is for people who look, and dropped
--- with the bucket; if somebody has put something else there, it is done without.
-local function keep_finished(P, now, rows, state, ids)
-  local meta = call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
+-- with the bucket; if somebody has put something else there, it is done without. `range`: the fields bk, bn and bw of meta, for
+-- whoever has read them already.
+local function keep_finished(P, now, rows, state, ids, range)
+  local meta = range or call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
   local width = width_of(P, meta[3])
   local current = bucket_at(P, now)
   local oldest, newest = stored(meta[1], 0, current), stored(meta[2], 0, current + 100)
   if WIDTH >= 2 * width and oldest and newest then
     widen(P, now, oldest, newest)
-    newest = nil
+    meta, newest = call('HMGET', P .. 'meta', 'bk'), nil
   end
   local i = bucket_at(P, now)
   local key = P .. 'done:' .. i
   many('HSET', key, rows)
   if newest ~= i then
-    if not oldest then call('HSET', P .. 'meta', 'bk', i) end
-    call('HSET', P .. 'meta', 'bn', i, 'bw', num(width_of(P)))
+    call('HSET', P .. 'meta', 'bn', i, 'bw', num(width_of(P)), 'bk', oldest and meta[1] or i)
     call('EXPIRE', key, 2 * seconds_of(KEEP))
   end
   local list = P .. 'ended:' .. state .. ':' .. i

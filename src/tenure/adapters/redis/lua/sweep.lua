@@ -112,11 +112,14 @@ if mode == 'look' then
     local content = 2
     if lent == 0 and call('ZCARD', P .. 'd') == 0 then
       local delayed, dead = redis.pcall('ZCARD', P .. 'z'), redis.pcall('ZCARD', P .. 'dead')
-      if not IS_APART then redis.pcall('SREM', G .. 'lent', P) end
+      if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
       content = call('HLEN', P .. 'm') == 0 and delayed == 0 and dead == 0 and 0 or 1
       if content == 0 then content = -forget_if_idle(P, now) end
     elseif not IS_APART then
-      redis.pcall('SADD', G .. 'lent', P)
+      -- To be looked at again when the first lease has ended.
+      local first = call('ZRANGE', P .. 'd', 0, 0, 'WITHSCORES')
+      local left = math.min(LONGEST, (tonumber(first[2] or '') or now) - now)
+      redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
     end
     reply[i] = {num(now), overdue, began_anew, content, unpack(adopted, 1, math.min(#adopted, 5000))}
   end

@@ -23,19 +23,19 @@ class Browsing:
         assert await _pages(harness, QUEUE, MessageState.READY) == [message.id for message in messages]
 
     async def test_each_state_is_shown_apart(self, harness: Harness) -> None:
-        harness.need_browsable(*OPEN)
+        harness.need_shown(*OPEN)
         ids = await _one_in_each_state(harness)
         for state, id in ids.items():
             browsed = await harness.browse(QUEUE, state)
             assert [(one.id, one.state) for one in browsed] == [(id, state)]
 
     async def test_queues_are_shown_apart(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.READY)
+        harness.need_shown(MessageState.READY)
         await harness.put(queue="other")
         assert await harness.browse(QUEUE, MessageState.READY) == []
 
     async def test_a_held_message_shows_its_holder_and_deadline(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.LEASED)
+        harness.need_shown(MessageState.LEASED)
         lease = await harness.leased(harness.stranger())
         await harness.advance(10.0)
         (browsed,) = await harness.browse(QUEUE, MessageState.LEASED)
@@ -46,7 +46,7 @@ class Browsing:
         assert browsed.due_in is None
 
     async def test_an_overdue_message_shows_how_long_it_is_overdue(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.LEASED)
+        harness.need_shown(MessageState.LEASED)
         await harness.leased(harness.stranger())
         await harness.advance(harness.lease_seconds + 5, sweeping=False)
         (browsed,) = await harness.browse(QUEUE, MessageState.LEASED)
@@ -54,7 +54,7 @@ class Browsing:
         assert -6 <= browsed.deadline_in <= -4
 
     async def test_a_delayed_message_shows_when_it_is_due(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.DELAYED)
+        harness.need_shown(MessageState.DELAYED)
         await harness.put(delay_seconds=60.0)
         await harness.advance(10.0)
         (browsed,) = await harness.browse(QUEUE, MessageState.DELAYED)
@@ -63,7 +63,7 @@ class Browsing:
         assert (browsed.owner, browsed.deadline_in) == (None, None)
 
     async def test_a_failed_message_shows_why(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.DELAYED)
+        harness.need_shown(MessageState.DELAYED)
         lease = await harness.leased(harness.stranger())
         await harness.broker.nack([Nack(lease, 60.0, BROKEN)])
         (browsed,) = await harness.browse(QUEUE, MessageState.DELAYED)
@@ -71,7 +71,7 @@ class Browsing:
         assert browsed.counters == Counters(deliveries=1, attempts=1)
 
     async def test_looking_changes_nothing(self, harness: Harness) -> None:
-        harness.need_browsable(*OPEN)
+        harness.need_shown(*OPEN)
         ids = await _one_in_each_state(harness)
         before = [await harness.record(id) for id in ids.values()]
         for _ in range(3):
@@ -83,7 +83,7 @@ class Browsing:
         assert [lease.id for lease in await harness.lease_all(harness.stranger())] == [ids[MessageState.READY]]
 
     async def test_looking_is_no_delivery(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.READY)
+        harness.need_shown(MessageState.READY)
         await harness.put()
         for _ in range(5):
             (browsed,) = await harness.browse(QUEUE, MessageState.READY)

@@ -299,9 +299,11 @@ class Paging:
         harness.need_browsable(MessageState.DEAD, MessageState.LEASED)
         dead, held = await harness.leased(harness.stranger()), await harness.leased(harness.stranger())
         await harness.broker.dead_letter([DeadLetter(dead, BROKEN)])
-        ready = await harness.put(delay_seconds=0.0)
+        ready = await harness.put()
+        await harness.advance(10.0)
         ids = (dead.id, held.id, ready.id)
         before = [await harness.record(id) for id in ids]
+        leases = await harness.broker.leases()
         query = Query(
             states=(MessageState.LEASED, MessageState.DEAD),
             text="ada",
@@ -312,7 +314,7 @@ class Paging:
         )
         for _ in range(3):
             assert len(_ids(await _pages(harness, query))) == 2
-            await harness.broker.leases()
+            assert await harness.broker.leases() == leases
             await harness.broker.queues()
             await harness.broker.find(held.id, held.owner, held.fence)
         assert [await harness.record(id) for id in ids] == before

@@ -20,6 +20,10 @@ class Sendable:
             for text in (_NUL, _ESCAPE, "a\nb", "a\x9bb"):
                 await _is_refused(harness, "bad_argument", own={name: text})
 
+    async def test_a_queue_whose_name_is_a_pattern_is_refused(self, harness: Harness) -> None:
+        for queue in ("*", "mail-*", "a*b"):
+            await _is_refused(harness, "bad_argument", own={"queue": queue})
+
     async def test_lone_surrogates_are_refused_wherever_they_are(self, harness: Harness) -> None:
         for name in ("id", "queue", "task", "key", "unique", "client", "correlation_id", "parent_id"):
             await _is_refused(harness, "bad_argument", own={name: _SURROGATE})

@@ -1,0 +1,143 @@
+"""Brokers that serve the wrong queues."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from tenure.broker import Broker
+from tenure.lease import Lease, LeaseRequest
+from tenure.rules.queue_pattern import has_pattern, is_pattern, served_of
+from tenure.testing.faulty.honest import HonestBroker
+from tenure.testing.virtual import VirtualClock
+
+
+class _Serving(HonestBroker):
+    """Not a fault yet: decides itself which queues a request means."""
+
+    async def served(self, request: LeaseRequest) -> tuple[str, ...]:
+        """By name."""
+        return tuple(served_of(await self.inner.queues(), request.queues, request.excluded))
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """These."""
+        if not has_pattern(request.queues):
+            return await self.inner.lease(request)
+        queues = await self.served(request)
+        return await self.inner.lease(msgspec.structs.replace(request, queues=queues))
+
+
+class ServesNamesOnly(_Serving):
+    """Takes a pattern for the name of a queue."""
+
+    caught_by = ("Patterns",)
+
+    async def served(self, request: LeaseRequest) -> tuple[str, ...]:
+        """No queue has such a name."""
+        return tuple(queue for queue in request.queues if not is_pattern(queue))
+
+
+class ServesWhatItKnewAtTheStart(_Serving):
+    """Looks once which queues match."""
+
+    caught_by = ("Patterns",)
+
+    def __init__(self, inner: Broker, clock: VirtualClock) -> None:
+        """Nobody asked yet."""
+        super().__init__(inner, clock)
+        self.known: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    async def served(self, request: LeaseRequest) -> tuple[str, ...]:
+        """As they were."""
+        if request.queues not in self.known:
+            self.known[request.queues] = await super().served(request)
+        return self.known[request.queues]
+
+
+class MatchesAsAShellDoes(_Serving):
+    """Takes other signs for wildcards too."""
+
+    caught_by = ("Patterns",)
+
+    async def served(self, request: LeaseRequest) -> tuple[str, ...]:
+        """With `?` and `[…]`."""
+        queues = await self.inner.queues()
+        return tuple(queue for queue in queues if any(fnmatchcase(queue, one) for one in request.queues))
+
+
+class FirstByNameFirst(_Serving):
+    """Serves queues by name, always from the first."""
+
+    caught_by = ("Patterns",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """One after the other."""
+        leases: list[Lease] = []
+        for queue in await self.served(request):
+            want = request.want - len(leases)
+            if want:
+                leases += await self.inner.lease(msgspec.structs.replace(request, queues=(queue,), want=want))
+        return leases
+
+
+class AsksAFewQueues(_Serving):
+    """Asks a few queues in each call, whether they have something or not."""
+
+    caught_by = ("Patterns",)
+
+    async def served(self, request: LeaseRequest) -> tuple[str, ...]:
+        """The first three."""
+        return (await super().served(request))[:3]
+
+
+class ServesTheExcluded(HonestBroker):
+    """Does not look at what is excluded."""
+
+    caught_by = ("Patterns",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Paused or not."""
+        return await self.inner.lease(msgspec.structs.replace(request, excluded=()))
+
+
+class ServesExcludedNames(HonestBroker):
+    """Excludes queues that match a pattern, not those that are named."""
+
+    caught_by = ("Patterns",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Named is named."""
+        if has_pattern(request.queues):
+            return await self.inner.lease(request)
+        return await self.inner.lease(msgspec.structs.replace(request, excluded=()))
+
+
+class WaitsForQueuesThatAreThere(HonestBroker):
+    """Looks at the start of a wait which queues match."""
+
+    caught_by = ("Patterns",)
+
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        """A new one wakes nobody."""
+        await self.inner.wait(served_of(await self.inner.queues(), queues, excluded), seconds)
+
+
+class TheExcludedWake(HonestBroker):
+    """Wakes for what may not be leased."""
+
+    caught_by = ("Patterns",)
+
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        """Something is there."""
+        del excluded
+        await self.inner.wait(queues, seconds)
+
+
+class AnyQueueWakes(HonestBroker):
+    """Wakes those who wait for a pattern for everything."""
+
+    caught_by = ("Patterns",)
+
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        """Something may match."""
+        await self.inner.wait(["*"] if has_pattern(queues) else queues, seconds, excluded)

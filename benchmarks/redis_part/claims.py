@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks import driving
 from benchmarks.noise import Noise
-from benchmarks.redis_part import draining, holding
+from benchmarks.redis_part import draining, holding, looking
 from benchmarks.redis_part.server import Local, local
 from benchmarks.table import Table
 
@@ -39,6 +39,8 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
         with console.status("sweep of 100,000…"):
             swept = holding.sweep(server, 100_000)
             table.add(f"sweep of {swept['count']:,} overdue leases, s", swept["seconds"], "≤", 10.0)
+        with console.status("looking at much…"):
+            looking.measure(table, server, quick=quick)
         if quick:
             return
         with console.status("10,000 messages held for two minutes…"):

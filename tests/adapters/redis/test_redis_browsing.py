@@ -1,6 +1,7 @@
 """Browsing on Redis: the order of each state, both ways, page by page, over queues and priorities."""
 
-import re
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,6 +11,8 @@ from tenure.client.browse_all import browse_all
 from tenure.errors import BadArgument
 from tenure.message import MessageState, Outgoing
 from tenure.query import Browsed, Query
+from tenure.rules import cursor
+from tenure.rules.paging import Pager
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
 from tenure.testing.harness import BROKEN, QUEUE
 
@@ -74,7 +77,8 @@ async def test_leased_messages_come_by_deadline(harness: RedisHarness) -> None:
         seconds[length] = (await harness.lease_one("one/1", seconds=length)).id
     await _both_ways(harness, MessageState.LEASED, [seconds[length] for length in sorted(seconds)])
     first = (await _all(harness, MessageState.LEASED))[0]
-    assert (first.owner, first.deadline_in) == ("one/1", pytest.approx(30.0, abs=1.0))
+    assert first.owner == "one/1"
+    assert first.deadline_in == pytest.approx(30.0, abs=1.0)
 
 
 async def test_leases_that_end_at_the_same_moment_are_each_seen_once(harness: RedisHarness) -> None:
@@ -173,19 +177,21 @@ async def test_a_window_that_is_widened_takes_the_list_along(harness: RedisHarne
     assert await _ids(harness, MessageState.COMPLETED) == [first.id, second.id]
 
 
-async def test_many_queues_with_little_in_each_take_few_scripts(harness: RedisHarness) -> None:
+async def test_many_queues_with_little_in_each_take_few_scripts(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = [f"q{number:03d}" for number in range(60)]
     sent = [(await harness.put(queue=name)).id for name in names]
     commands = 0
     inner = harness._store.link.run_all
 
-    async def counted(calls: object, *rest: object, **more: object) -> object:
+    async def counted(calls: Iterable[Any], *rest: Any, **more: Any) -> Any:
         nonlocal commands
-        calls = list(calls)  # type: ignore[call-overload]
-        commands += len(calls)
-        return await inner(calls, *rest, **more)  # type: ignore[arg-type]
+        asked = list(calls)
+        commands += len(asked)
+        return await inner(asked, *rest, **more)
 
-    harness._store.link.run_all = counted  # type: ignore[method-assign,assignment]
+    monkeypatch.setattr(harness._store.link, "run_all", counted)
     page = await harness.broker.browse(Query(states=(MessageState.READY,), queues=("q*",)))
     assert [one.id for one in page.messages] == sent
     assert (page.cursor, page.looked_at) == (None, 60)
@@ -229,13 +235,11 @@ async def test_large_bodies_end_a_script_early_and_lose_nothing(harness: RedisHa
 
 @pytest.mark.parametrize("state", MessageState)
 async def test_a_cursor_that_was_edited_is_refused(harness: RedisHarness, state: MessageState) -> None:
-    from tenure.rules import cursor
-    from tenure.rules.paging import _Place
-
-    await harness.put()
+    for _ in range(2):
+        await harness.put()
     for mark in ("nonsense|", "1;2", "(1", "-1:2:3", "1\n"):
-        if re.fullmatch(r"-?\d+\|.*", mark):
-            continue
-        query = Query(states=(state,), queues=(QUEUE,), cursor=cursor.write(_Place(0, QUEUE, mark)))
-        with pytest.raises(BadArgument):
-            await harness.broker.browse(query)
+        query = Query(states=(state,), queues=(QUEUE,))
+        place = Pager(query, lambda _: [QUEUE], ended_filters=frozenset(), visible=frozenset(MessageState))._place
+        place.queue, place.mark = QUEUE, mark
+        with pytest.raises(BadArgument, match="cursor"):
+            await harness.broker.browse(msgspec.structs.replace(query, cursor=cursor.write(place)))

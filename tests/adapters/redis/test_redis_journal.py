@@ -1,13 +1,15 @@
 """The journal on Redis: found by fingerprints, heard of, counted; and the audit log."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
 from tenure.act import Act
 from tenure.adapters.redis import fingerprint, journal
-from tenure.event import Event, EventKind
+from tenure.event import Event, EventKind, StoredEvent
 from tenure.tally import HOUR, MINUTE, TEN_SECONDS, Tally
 
 HARNESSES = [*SINGLE, ClusterHarness]
@@ -51,7 +53,12 @@ async def test_only_pages_with_the_message_travel(harness: RedisHarness, monkeyp
         await kept.append([_event(harness, f"m{number}-{n}") for n in range(10)])
     read: list[object] = []
     inner = journal._events
-    monkeypatch.setattr(journal, "_events", lambda page: read.append(page) or inner(page))
+
+    def counted(page: Sequence[Any]) -> list[StoredEvent]:
+        read.append(page)
+        return inner(page)
+
+    monkeypatch.setattr(journal, "_events", counted)
     assert await _about(harness, "m30-4") == [305]
     assert len(read) == 1
 
@@ -98,7 +105,7 @@ async def test_marks_that_are_nonsense_lead_nowhere(harness: RedisHarness) -> No
 
 async def test_marks_go_with_the_events(harness: RedisHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = harness.state.journal
-    monkeypatch.setattr(journal, "_MOST_EVENTS", 20_000)
+    monkeypatch.setattr(journal, "MOST_EVENTS", 20_000)
     for number in range(70):
         await kept.append([_event(harness, f"m{number}", "a")] * 1000)
         if number == 40:

@@ -25,7 +25,7 @@ from tenure.rules.paging import Pager, Part, Row
 from tenure.rules.queue_pattern import has_pattern, is_pattern, served_of
 
 #: Rows that one script reads.
-_MOST_ROWS = 1_000
+_MOST_ROWS = 500
 #: Queues that one script is asked about.
 _TOGETHER = 100
 #: Queues that one script may go on with.

@@ -23,7 +23,7 @@ from tenure.state import KEPT_SAMPLES
 from tenure.tally import Tally
 
 #: So many events are kept, and a few more.
-_MOST_EVENTS = 200_000
+MOST_EVENTS = 200_000
 #: Pages in one exchange.
 _PAGES = 100
 #: Fingerprints that lie together: as in `lua/journal.lua`; and so many of those are removed at once.
@@ -53,7 +53,7 @@ class RedisJournal:
         is_again = int(page == self._unsure)
         self._unsure = page  # until it was answered
         await self._store.run(
-            JOURNAL, (), len(events), repr(max(times)), repr(min(times)), page, _MOST_EVENTS, is_again,
+            JOURNAL, (), len(events), repr(max(times)), repr(min(times)), page, MOST_EVENTS, is_again,
             *fingerprint.marks_of(events),
         )  # fmt: skip
         self._unsure = b""

@@ -56,7 +56,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
   if deleted > 0 then
     -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
     -- The others were read above.
-    width_of(P, range[3])
+    width_of(P, range[3] or '')
     call('HLEN', P .. 'n')
     call('ZCARD', P .. 'd')
     call('HLEN', P .. 'done:' .. bucket_at(P, now))

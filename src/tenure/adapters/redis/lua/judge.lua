@@ -2,7 +2,8 @@
 -- microseconds. Returns 1 for a gap in the sweeps, how long a silence was (0: there was none), every queue, those in which a
 -- lease may have lapsed (false: that cannot be read), and 1 if the server is another one than at the last sweep, or began anew.
 -- 'note' writes down that there is a sweep now, and that what fell into the silence is excused.
-local now = time_of(G, true)
+-- A key of another kind must be found before anything is changed.
+local queues, now = call('SMEMBERS', G .. 'queues'), time_of(G, true)
 local meta = call('HMGET', G .. 'meta', 'swept', 'heard', 'excused', 'unheard', 'pace')
 local last, heard = stored(meta[1], 0, now), stored(meta[2], 0, now)
 local gap = (not last or now - last > 2 * tonumber(ARGV[5])) and 1 or 0
@@ -19,4 +20,4 @@ redis.pcall('HSET', G .. 'sweep', 'at', num(now), 'wall', GIVEN ~= '' and WALL o
 local run, lent = run_id(), redis.pcall('ZRANGEBYSCORE', G .. 'lent', '-inf', num(GIVEN ~= '' and now or raw_time()))
 local is_new = run ~= '' and call('HGET', G .. 'meta', 'run') ~= run and 1 or 0
 if is_new == 1 then call('HSET', G .. 'meta', 'run', run) end
-return {gap, since and num(math.max(0, now - since)) or '0', call('SMEMBERS', G .. 'queues'), not lent.err and lent, is_new}
+return {gap, since and num(math.max(0, now - since)) or '0', queues, not lent.err and lent, is_new}

@@ -86,6 +86,14 @@ local function forget(P, now)
   call('HSET', P .. 'meta', 'bk', kept)
 end
 
+-- This queue is looked at again when its first lease has ended.
+local function note_lent(P, now)
+  if IS_APART then return end
+  local first = call('ZRANGE', P .. 'd', 0, 0, 'WITHSCORES')
+  local left = math.min(LONGEST, (tonumber(first[2] or '') or now) - now)
+  redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
+end
+
 if mode == 'look' then
   local run, reply = run_id(), {}
   for i = 1, #KEYS - 1 do
@@ -115,11 +123,8 @@ if mode == 'look' then
       if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
       content = call('HLEN', P .. 'm') == 0 and delayed == 0 and dead == 0 and 0 or 1
       if content == 0 then content = -forget_if_idle(P, now) end
-    elseif not IS_APART then
-      -- To be looked at again when the first lease has ended.
-      local first = call('ZRANGE', P .. 'd', 0, 0, 'WITHSCORES')
-      local left = math.min(LONGEST, (tonumber(first[2] or '') or now) - now)
-      redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
+    else
+      note_lent(P, now)
     end
     reply[i] = {num(now), overdue, began_anew, content, unpack(adopted, 1, math.min(#adopted, 5000))}
   end
@@ -151,6 +156,7 @@ if mode == 'grace' then
   local lent, ids, fences = page[2], {}, {}
   for i = 1, #lent, 2 do ids[#ids + 1], fences[#fences + 1] = lent[i], lent[i + 1] end
   local given = give_window(P, now, ids, fences)
+  note_lent(P, now)
   if page[1] == '0' then
     local run = run_id()
     if run ~= '' then call('HSET', P .. 'meta', 'run', run) end
@@ -163,6 +169,7 @@ if mode == 'excuse' then
   local skipped = tonumber(ARGV[7])
   local ids = call('ZRANGEBYSCORE', P .. 'd', num(now - tonumber(ARGV[6])), num(now), 'LIMIT', skipped, MANY)
   local given = give_window(P, now, ids, fetch(P .. 'l', ids))
+  note_lent(P, now)
   return {#ids == MANY and 1 or 0, given, #ids - given}
 end
 
@@ -239,4 +246,5 @@ for _, one in ipairs(unreadable) do
   moved[#moved + 1], moved[#moved + 2] = 2, set_aside_unreadable(P, one[1], one[2])
 end
 finish(back)
+note_lent(P, now)
 return moved

@@ -22,7 +22,9 @@ def harness(request: pytest.FixtureRequest) -> RedisHarness:
 
 async def take(harness: RedisHarness, *queues: str, want: int = 100, excluded: tuple[str, ...] = ()) -> list[Lease]:
     """What one call lends."""
-    request = LeaseRequest("one/1", os.urandom(4).hex(), queues or ("*-tasks",), want, 30.0, excluded=excluded)
+    request = LeaseRequest(
+        "one/1", os.urandom(4).hex(), queues or ("*-tasks",), want, harness.lease_seconds, excluded=excluded
+    )
     return await harness.broker.lease(request)
 
 
@@ -101,6 +103,7 @@ async def test_something_else_under_the_key_of_the_list_stops_nothing(harness: R
             harness._raw.set(one, "nonsense")
         else:
             harness._raw.hset(one, "non", "sense")
+    await harness.sweep()
     message = await harness.put(queue=QUEUES[2])
     (lease,) = await take(harness)
     assert lease.id == message.id
@@ -168,6 +171,7 @@ async def test_a_queue_that_is_used_now_and_then_is_not_forgotten(harness: Redis
 
 
 async def test_a_lease_in_one_of_many_queues_is_returned_by_the_next_sweep(harness: RedisHarness) -> None:
+    await harness.sweep()
     for queue in (*QUEUES, *(f"idle{number}" for number in range(200))):
         await harness.put(queue=queue)
     assert len(leases := await take(harness)) == len(QUEUES)

@@ -138,7 +138,8 @@ class Lending:
                     raise
         if by_list:
             # One whose server is away, or whose keys are not ours, is found again when all queues are looked at.
-            await self._store.list_again({queue: self._next.pop(queue, -1) for queue in queues[:asked_for]})
+            next_in = {queue: self._next.pop(queue, -1) for queue in queues[:asked_for]}
+            await self._store.list_again(next_in, asked=True)
         elif len(foreign) == len(queues):
             raise foreign[0]
         return leases

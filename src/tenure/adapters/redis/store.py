@@ -86,6 +86,8 @@ class Store:
         self._has_waitaof = False
         #: How often the link had dropped its connections when the listener was last told.
         self._drops = 0
+        #: How often queues had their turn, in a cluster.
+        self._turns = 0
         self._users = 0
         self._pid = 0
         self._busy = 0
@@ -295,9 +297,10 @@ class Store:
         if self.link.is_cluster:
             await self.list_again(dict.fromkeys(queues, 0))
 
-    async def list_again(self, waits: Mapping[str, int]) -> None:
+    async def list_again(self, waits: Mapping[str, int], *, asked: bool = False) -> None:
         """In a cluster: list queues by the microseconds until something is ready there; below 0: there is nothing.
 
+        `asked`: they were just asked, so whatever the list says is out of date. Else nothing is put off.
         What was done is done, whatever becomes of the hint: all queues are looked at again and again.
         """
         if not waits:
@@ -306,8 +309,12 @@ class Store:
         names, commands = self.names, list[tuple[Any, ...]]()
         found = [queue for queue, wait in waits.items() if wait >= 0]
         if found:
-            scores = [(now + waits[queue] if waits[queue] else now - READY, names.queue(queue)) for queue in found]
-            commands.append(("ZADD", names.busy, "LT", *[value for pair in scores for value in pair]))
+            self._turns += asked
+            ready = now - READY + (self._turns if asked else 0)  # behind those that had no turn at this moment
+            scores = [(now + waits[queue] if waits[queue] else ready, names.queue(queue)) for queue in found]
+            commands.append(
+                ("ZADD", names.busy, *(() if asked else ("LT",)), *[value for pair in scores for value in pair])
+            )
             commands.append(("SADD", names.queues, *found))
         empty = [names.queue(queue) for queue, wait in waits.items() if wait < 0]
         if empty:

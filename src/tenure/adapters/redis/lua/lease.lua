@@ -387,8 +387,9 @@ for i = 1, #KEYS - 1 do
     local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[13 + i]), reply)
     local text = not is_done and (type(count) == 'table' and count.err or tostring(count))
     if text and BY_LIST and find(text, 'WRONGTYPE', 1, true) then
-      redis.pcall('ZADD', BUSY, num(listing_time() + PATIENCE), KEYS[i])
+      if not IS_APART then redis.pcall('ZADD', BUSY, num(listing_time() + PATIENCE), KEYS[i]) end
       reply[#reply + 1] = {-2, i - 1, text}
+      next_in = PATIENCE
     else
       -- What is lent by now is told; what is wrong with this queue is told when it is the first.
       if text and #reply == 0 then error(count, 0) end

@@ -53,8 +53,6 @@ class Harness(Steps, ABC):
 
     #: The store tells wall time by a clock of its own. False: by this machine's.
     has_own_clock = False
-    #: A queue's name may have a dot in it.
-    takes_dots = True
     #: `Broker.find` brings the envelope also of what another process was lent.
     finds_envelopes = True
     #: `Records.find_ids` looks ids up by their beginning. False: it answers None.

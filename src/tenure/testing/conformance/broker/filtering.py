@@ -160,6 +160,15 @@ class Filtering:
                 refused = await harness.is_refused(harness.broker.browse(query))
                 assert refused == (field not in harness.traits.ended_filters), (state, field)
 
+    async def test_a_filter_by_what_a_state_does_not_show_is_refused(self, harness: Harness) -> None:
+        shown = harness.traits.browsable | harness.traits.scannable
+        for state in sorted(shown - set(FINISHED)):
+            for field in FIELDS:
+                filters: dict[str, Any] = {field: "x"}
+                is_opaque = state in harness.traits.opaque_states and field != "task"
+                refused = await harness.is_refused(harness.broker.browse(harness.query(state, **filters)))
+                assert refused == is_opaque, (state, field)
+
     async def test_a_page_of_matches_is_full_though_others_lie_between(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.LEASED)
         wanted = []

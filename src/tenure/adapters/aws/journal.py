@@ -101,15 +101,12 @@ class AwsJournal:
             if is_over and ended_at is not None:
                 until = ended_at + _LATE_SECONDS
         after = await self._events.before(_EVENTS, since) if since > 0 else 0
-        found: list[StoredEvent] = []
-        while page := await self._events.read(_EVENTS, after, 1000, since, until):
-            for seq, event in page:
-                if event.message_id == message_id or message_id in event.data.get("ids", ()):
-                    found.append(StoredEvent(seq, event))
-            if len(found) >= limit or len(page) < 1000:  # noqa: PLR2004 - as many as were asked for
-                break
-            after = page[-1][0]
-        return found[:limit]
+
+        def is_wanted(event: Event) -> bool:
+            return event.message_id == message_id or message_id in event.data.get("ids", ())
+
+        found = await self._events.search(_EVENTS, after, limit, is_wanted, since=since, until=until)
+        return [StoredEvent(seq, event) for seq, event in found]
 
     async def first(self) -> int:
         return await self._events.first(_EVENTS)

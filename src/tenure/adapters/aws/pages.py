@@ -22,7 +22,8 @@ T = TypeVar("T")
 _PAGE_BYTES = 60_000
 _PAGE_ENTRIES = 500
 _TRIES = 100
-_READ_BACK = 10
+#: Pages that are read at once: all that there are, by whoever searches for few, or backwards.
+_READ, _SEARCHED, _READ_BACK = 100, 10, 10
 #: Seconds: the pause after a place was found taken, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 #: Seconds between two appends while others append too, at first and at most; and when it is none again.
@@ -132,17 +133,23 @@ class Pages(Generic[T]):
         rows = await self._desk.table.page(part, limit=1, backwards=True)
         return _number(rows[0]) + _read(rows[0].text).count - 1 if rows else 0
 
-    async def read(
-        self, part: str, after: int, limit: int, since: float = 0.0, until: float = math.inf
-    ) -> list[tuple[int, T]]:
-        """Entries after number `after`, oldest first; pages whose newest is older than `since` may be left out.
+    async def read(self, part: str, after: int, limit: int) -> list[tuple[int, T]]:
+        """Entries after number `after`, oldest first."""
+        return await self.search(part, after, limit, lambda _: True, at_once=_READ)
 
-        After a page whose newest is later than `until` it does not go on.
+    async def search(
+        self, part: str, after: int, limit: int, is_wanted: Callable[[T], bool], *,
+        since: float = 0.0, until: float = math.inf, at_once: int = _SEARCHED,
+    ) -> list[tuple[int, T]]:  # fmt: skip
+        """Wanted entries after number `after`, oldest first; pages whose newest is older than `since` are left out.
+
+        After a page whose newest is later than `until` it does not go on. Reads so many pages `at_once`.
         """
+        table = self._desk.table
         found: list[tuple[int, T]] = []
         # The page that holds `after` may hold the next one too.
-        start = await self._desk.table.page(part, after=_sort(after + 1), limit=1, backwards=True) if after > 0 else []
-        rows = start + await self._desk.table.page(part, after=_sort(after), limit=100)
+        start = await table.page(part, after=_sort(after + 1), limit=1, backwards=True) if after > 0 else []
+        rows = start + await table.page(part, after=_sort(after), limit=at_once)
         seen: set[str] = set()
         while rows:
             for row in rows:
@@ -154,11 +161,11 @@ class Pages(Generic[T]):
                     continue
                 first = _number(row) + page.count - len(page.entries)
                 for number, raw in enumerate(page.entries, first):
-                    if number > after:
-                        found.append((number, self._decoder.decode(raw)))
+                    if number > after and is_wanted(entry := self._decoder.decode(raw)):
+                        found.append((number, entry))
                 if len(found) >= limit or page.newest > until:
                     return found[:limit]
-            rows = await self._desk.table.page(part, after=rows[-1].place.sort, limit=100)
+            rows = await table.page(part, after=rows[-1].place.sort, limit=at_once)
         return found
 
     async def read_back(self, part: str, before: int, limit: int) -> list[tuple[int, T]]:

@@ -84,7 +84,7 @@ class Rhythm:
             self._hot.setdefault(spot, _HEARD)
 
     def due(self, spots: Collection[Spot], now: float) -> Iterator[Spot]:
-        """Those that are to be polled now, due for longest first. Those that have something are asked without a poll."""
+        """Those that are to be polled now, due for longest first. Those that have something need no poll."""
         hot = self._hot
         ready = [
             (at, number, spot)

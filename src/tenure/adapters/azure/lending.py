@@ -17,7 +17,7 @@ import msgspec
 
 from tenure.adapters.azure import ghosts, posting, wire
 from tenure.adapters.azure.entry import Kept, Life
-from tenure.adapters.azure.polling import longest_pause
+from tenure.adapters.azure.polling import Polling, longest_pause
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.store import Store
@@ -128,17 +128,13 @@ class Lending:
         due = polling.due([*queues[start:], *queues[:start]], store.clock.monotonic())
         if not due and len(queues) <= _FEW and store.clock.monotonic() - store.waited_at > EARLY:
             due = list(queues)  # whoever waited has looked; somebody who asks without waiting gets an answer of few
-        due = due[:_MOST_ASKED]
-        while due and call.left > 0:
-            shares, left = list[tuple[str, int]](), call.left
-            while due and left > 0 and len(shares) < _ASKED_AT_ONCE:
-                # One that was full the last time gets all the room; the others get some of it each.
-                share = left if polling.is_busy(due[0]) else max(1, left // _ASKED_AT_ONCE)
-                share = left if len(due) == 1 else share
-                shares.append((due.pop(0), share))
-                left -= share
-            longest = longest_pause(store.options.poll_seconds, len(queues))
+        longest, asked = longest_pause(store.options.poll_seconds, len(queues)), 0
+        while due and call.left > 0 and asked < _MOST_ASKED:
+            shares = _shares(due, call.left, polling)
+            asked += len(shares)
             await self._receive(call, shares, longest)
+            # One that gave all that it was asked for has perhaps more; the others come first.
+            due = [*due[len(shares) :], *(queue for queue, _ in shares if polling.is_busy(queue))]
 
     async def _take_returned(self, call: "_Call", queue: str) -> None:
         if call.left > 0:
@@ -278,6 +274,22 @@ class Lending:
 
 
 _WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
+
+
+def _shares(due: Sequence[str], left: int, polling: Polling) -> list[tuple[str, int]]:
+    """How much the first of these queues are asked for, side by side: no more than there is room for.
+
+    One that gave all that it was asked for the last time gets all the room, the others an equal part of it.
+    """
+    shares: list[tuple[str, int]] = []
+    count = min(len(due), _ASKED_AT_ONCE)
+    for number, queue in enumerate(due[:count]):
+        if left <= 0:
+            break
+        share = left if polling.is_busy(queue) else max(1, left // (count - number))
+        shares.append((queue, share))
+        left -= share
+    return shares
 
 
 def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence: int) -> Kept:

@@ -59,7 +59,7 @@ def test_what_comes_in_while_a_queue_is_asked_is_asked_for_again(polling: Pollin
 
 
 def test_the_queue_that_has_waited_longest_is_asked_first(polling: Polling) -> None:
-    for number, queue in enumerate(("b", "a")):
+    for number, queue in enumerate(("b", "a"), 1):
         _answer(polling, queue, float(number), 4)
     assert polling.due(["a", "b", "c"], 9.0) == ["c", "b", "a"]
 

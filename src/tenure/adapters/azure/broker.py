@@ -12,6 +12,7 @@ from tenure.adapters.azure import (
     browsing,
     forgetting,
     held_leases,
+    holding,
     looking,
     operating,
     putting_aside,
@@ -123,7 +124,7 @@ class AzureBroker:
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
         """What `owner` holds."""
-        return await self._lending.held(owner, request_id)
+        return await holding.held(self._store, owner, request_id)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:  # noqa: ARG002
         """The lease that `owner` has on message `id` under `fence`."""

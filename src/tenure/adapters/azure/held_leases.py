@@ -11,7 +11,7 @@ import heapq
 from collections.abc import AsyncIterator, Sequence
 
 from tenure.adapters.azure.entry import BRIEF, Life, read_life
-from tenure.adapters.azure.lending import lease_of
+from tenure.adapters.azure.holding import lease_of
 from tenure.adapters.azure.queue_filter import of_queues
 from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.store import COMMON, Store

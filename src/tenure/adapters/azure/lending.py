@@ -8,21 +8,20 @@ is lost hides its messages for one lease, uncounted; what was entered is found b
 Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the holder does not come back.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from tenure.adapters.azure import ghosts, posting, wire
+from tenure.adapters.azure.arrival import Arrival, read_arrival
 from tenure.adapters.azure.entry import Kept, Life
-from tenure.adapters.azure.polling import longest_pause
+from tenure.adapters.azure.holding import TRIES, lease_of
+from tenure.adapters.azure.polling import longest_pause, shares_of
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import TRAITS, clamped_lease
-from tenure.adapters.azure.where import EQ
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
@@ -30,34 +29,12 @@ from tenure.owner import retired
 
 #: A timer may fire a hair before its time.
 EARLY = 1e-3
-#: How often a change is tried again when somebody else was faster.
-TRIES = 5
 #: Who finds nothing asks this often whether it was declared dead.
 _ASK_SECONDS = 5.0
 #: So few queues are all asked by a call that comes before it is the turn of any.
 _FEW = 10
-#: So many queues are asked side by side, and by one call.
-_ASKED_AT_ONCE, _MOST_ASKED = 8, 64
-
-
-class Arrival(msgspec.Struct, frozen=True):
-    """A message as it was received."""
-
-    id: str
-    queue: str
-    #: None: it lies in the table.
-    raw: bytes | None
-    message_id: str
-    receipt: str
-    #: The first time that the queue shows it.
-    is_new: bool
-    #: Not one of ours: its id is the service's.
-    is_foreign: bool
-    #: The form in which it stands there.
-    wire: str
-    task: str
-    #: Wall time, by its sender; of a foreign one by the service.
-    sent_at: float | None
+#: So many queues are asked by one call.
+_MOST_ASKED = 64
 
 
 class _Call:
@@ -128,17 +105,13 @@ class Lending:
         due = polling.due([*queues[start:], *queues[:start]], store.clock.monotonic())
         if not due and len(queues) <= _FEW and store.clock.monotonic() - store.waited_at > EARLY:
             due = list(queues)  # whoever waited has looked; somebody who asks without waiting gets an answer of few
-        due = due[:_MOST_ASKED]
-        while due and call.left > 0:
-            shares, left = list[tuple[str, int]](), call.left
-            while due and left > 0 and len(shares) < _ASKED_AT_ONCE:
-                # One that was full the last time gets all the room; the others get some of it each.
-                share = left if polling.is_busy(due[0]) else max(1, left // _ASKED_AT_ONCE)
-                share = left if len(due) == 1 else share
-                shares.append((due.pop(0), share))
-                left -= share
-            longest = longest_pause(store.options.poll_seconds, len(queues))
+        longest, asked = longest_pause(store.options.poll_seconds, len(queues)), 0
+        while due and call.left > 0 and asked < _MOST_ASKED:
+            shares = shares_of(due, call.left, polling)
+            asked += len(shares)
             await self._receive(call, shares, longest)
+            # One that gave all that it was asked for has perhaps more; the others come first.
+            due = [*due[len(shares) :], *(queue for queue, _ in shares if polling.is_busy(queue))]
 
     async def _take_returned(self, call: "_Call", queue: str) -> None:
         if call.left > 0:
@@ -162,7 +135,7 @@ class Lending:
     async def _ask(self, call: "_Call", queue: str, want: int, longest: float | None) -> list[Arrival]:
         store, polling = self._store, self._store.shared.polling
         if longest is None:
-            return [_arrival(queue, one) for one in await posting.receive(store, queue, want, call.seconds)]
+            return [read_arrival(queue, one) for one in await posting.receive(store, queue, want, call.seconds)]
         stirs = polling.ask(queue, store.clock.monotonic())
         got = 0
         try:
@@ -171,7 +144,7 @@ class Lending:
             got = len(found)
         finally:
             polling.answered(queue, stirs, store.clock.monotonic(), got=got, want=want, longest=longest)
-        return [_arrival(queue, one) for one in found]
+        return [read_arrival(queue, one) for one in found]
 
     async def _check(self, owner: str, lent: list[tuple[Kept, bytes]], now: float) -> None:
         """Whoever was declared dead gets nothing.
@@ -263,19 +236,6 @@ class Lending:
                 return new
         return None  # it is hidden for one lease, and then comes again
 
-    async def held(self, owner: str, request_id: str | None) -> list[Lease]:
-        """What `owner` holds, by the table."""
-        store = self._store
-        now, local = store.timeline.latest(), store.clock.monotonic()
-        lives = await store.lives(EQ("Owner", owner) & EQ("State", "leased"))
-        mine = [kept for kept in lives if request_id in (None, kept.life.request_id)]
-        for kept in mine:
-            store.shared.remember(kept)
-        raws = await asyncio.gather(*(store.envelope(kept) for kept in mine))
-        ends = [now if kept.life.deadline is None else kept.life.deadline for kept in mine]
-        leases = [lease_of(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
-        return sorted(leases, key=lambda lease: lease.id)
-
 
 _WAITING = frozenset({MessageState.READY, MessageState.DELAYED})
 
@@ -316,67 +276,6 @@ def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fe
     return kept
 
 
-def lease_of(kept: Kept, raw: bytes, deadline: float) -> Lease:
-    """The lease under which a message is lent; `deadline` on our own clock."""
-    life = kept.life
-    return Lease(
-        id=life.id,
-        queue=life.queue,
-        envelope=raw,
-        owner=life.owner or "",
-        fence=life.fence,
-        receipt=life.message_id,
-        seconds=life.seconds,
-        deadline=deadline,
-        counters=life.counters,
-        sent_at=life.sent_at if life.is_foreign else None,
-        generation=life.generation or 0,
-        size=life.size,
-        predicted_seconds=life.predicted_seconds,
-    )
-
-
-def _arrival(queue: str, message: Any) -> Arrival:
-    found = wire.read(message.content)
-    return Arrival(
-        id=f"azure-{message.id}" if found.id is None else found.id,
-        queue=queue,
-        raw=found.raw,
-        message_id=str(message.id),
-        receipt=str(message.pop_receipt),
-        is_new=message.dequeue_count == 1,
-        is_foreign=found.is_foreign,
-        wire=found.wire,
-        task=found.task,
-        sent_at=_inserted(message) if found.is_foreign else found.sent_at,
-    )
-
-
-def _inserted(message: Any) -> float | None:
-    return None if message.inserted_on is None else float(message.inserted_on.timestamp())
-
-
 def _in_part(failure: BrokerUnavailable) -> BrokerUnavailable:
     """`held` will tell what was lent."""
     return failure if failure.outcome_unknown else BrokerUnavailable(str(failure), outcome_unknown=True)
-
-
-def is_held_under(life: Life, lease: Lease) -> bool:
-    """Whether `lease` is the lease that this message is lent under now. A deadline that has passed does not matter."""
-    return life.state is MessageState.LEASED and (life.owner, life.fence) == (lease.owner, lease.fence)
-
-
-async def holding(store: Store, leases: Sequence[Lease]) -> list[Kept | None]:
-    """What each lease's message is at, as far as we remember; read where we do not. None: it is not lent under it."""
-    found = [store.shared.recall(lease.id) for lease in leases]
-    unknown = [
-        number
-        for number, (kept, lease) in enumerate(zip(found, leases, strict=True))
-        if kept is None or not is_held_under(kept.life, lease)
-    ]
-    for number, kept in zip(unknown, await asyncio.gather(*(store.find(leases[n].id) for n in unknown)), strict=True):
-        found[number] = kept
-    return [
-        kept if kept is not None and is_held_under(kept.life, lease) else None
-        for kept, lease in zip(found, leases, strict=True)
-    ]

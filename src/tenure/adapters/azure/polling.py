@@ -17,6 +17,8 @@ FIRST_PAUSE = 0.05
 LONGER = 1.6
 #: So many queues are each asked every `poll_seconds`; more of them take longer in proportion, up to so many times that.
 _OFTEN, _SELDOM = 10, 30
+#: So many queues are asked side by side.
+ASKED_AT_ONCE = 8
 #: A queue that was asked, and of which no answer was noted, is asked again after so many seconds.
 _UNANSWERED = 60.0
 #: Whoever polls many queues spreads the requests: a pause is cut by up to this part.
@@ -98,3 +100,19 @@ class Polling:
         if turn is not None:
             turn.stirs += 1
             turn.due = 0.0
+
+
+def shares_of(due: Sequence[str], left: int, polling: Polling) -> list[tuple[str, int]]:
+    """How much the first of these queues are asked for, side by side: no more than there is room for.
+
+    One that gave all that it was asked for the last time gets all the room, the others an equal part of it.
+    """
+    shares: list[tuple[str, int]] = []
+    count = min(len(due), ASKED_AT_ONCE)
+    for number, queue in enumerate(due[:count]):
+        if left <= 0:
+            break
+        share = left if polling.is_busy(queue) else max(1, left // (count - number))
+        shares.append((queue, share))
+        left -= share
+    return shares

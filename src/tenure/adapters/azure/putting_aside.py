@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.adapters.azure import ghosts, wire
 from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row, life_row, mark_letter
-from tenure.adapters.azure.lending import TRIES
+from tenure.adapters.azure.holding import TRIES
 from tenure.adapters.azure.naming import queue_name
 from tenure.adapters.azure.rows import Change
 from tenure.adapters.azure.sending import letter_of

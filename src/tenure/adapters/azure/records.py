@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from tenure.adapters.azure.entry import Kept, Letter, Life, read_life
-from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.holding import TRIES, holding
 from tenure.adapters.azure.naming import is_plain
 from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.scope import DONE, Found, look

@@ -18,7 +18,7 @@ import msgspec
 
 from tenure.adapters.azure import ghosts, posting
 from tenure.adapters.azure.entry import Kept, Letter, Life, counter_fields, letter_row
-from tenure.adapters.azure.lending import TRIES, holding
+from tenure.adapters.azure.holding import TRIES, holding
 from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.rows import Change, Group

@@ -13,7 +13,7 @@ import msgspec
 
 from tenure.adapters.azure import posting
 from tenure.adapters.azure.entry import Kept
-from tenure.adapters.azure.lending import TRIES, holding, is_held_under
+from tenure.adapters.azure.holding import TRIES, holding, is_held_under
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import clamped_lease

@@ -12,12 +12,9 @@ from functools import partial
 
 from tenure.adapters.azure import posting
 from tenure.adapters.azure.known_queues import REFRESH_SECONDS
-from tenure.adapters.azure.polling import FIRST_PAUSE, LONGER, longest_pause
+from tenure.adapters.azure.polling import ASKED_AT_ONCE, FIRST_PAUSE, LONGER, longest_pause
 from tenure.adapters.azure.store import Store
 from tenure.rules.queue_pattern import has_pattern
-
-#: So many queues are looked at side by side.
-_AT_ONCE = 8
 
 
 async def wait(store: Store, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
@@ -53,8 +50,8 @@ async def _wait_for_many(store: Store, queues: Sequence[str], seconds: float, ex
 async def _shows_something(store: Store, served: Sequence[str], due: Sequence[str]) -> bool:
     """Look at those whose turn it is, some side by side, until one has something."""
     longest = longest_pause(store.options.poll_seconds, len(served))
-    for start in range(0, len(due), _AT_ONCE):
-        acts = [partial(_look, store, queue, longest) for queue in due[start : start + _AT_ONCE]]
+    for start in range(0, len(due), ASKED_AT_ONCE):
+        acts = [partial(_look, store, queue, longest) for queue in due[start : start + ASKED_AT_ONCE]]
         told = await store.each(acts)
         for one in told:
             if isinstance(one, BaseException):

@@ -47,7 +47,14 @@ def last_line(out: str) -> dict[str, Any]:
 @contextmanager
 def waiting_worker(url: str, *args: object) -> Iterator["subprocess.Popen[str]"]:
     """A worker process that has said that it is ready."""
-    command = [sys.executable, "-m", "benchmarks.worker_main", *map(str, args)]
+    with waiting(url, "benchmarks.worker_main", *args) as process:
+        yield process
+
+
+@contextmanager
+def waiting(url: str, module: str, *args: object) -> Iterator["subprocess.Popen[str]"]:
+    """Likewise, of another module."""
+    command = [sys.executable, "-m", module, *map(str, args)]
     with subprocess.Popen(command, env=environment(url), stdout=subprocess.PIPE, text=True) as process:
         if process.stdout is None or process.stdout.readline().strip() != "ready":
             msg = "the worker did not start"

@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from benchmarks.tasks import app, latencies
+from tenure.runtime.worker import Worker
 
 #: How often a drain is looked at, over its whole length.
 LOOKS = 20
@@ -31,9 +32,8 @@ def _rss_mb() -> float:
         return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
 
-async def _drain(count: int, concurrency: int = 100) -> dict[str, Any]:
+async def drain(worker: Worker, count: int) -> dict[str, Any]:
     """Until `count` are completed; on the way, how many, when, CPU and memory."""
-    worker = app.worker(concurrency=concurrency)
     await worker.start()
     cpu, start = own_cpu(), time.perf_counter()
     looks: list[tuple[int, float, float, float]] = []
@@ -50,8 +50,9 @@ async def _drain(count: int, concurrency: int = 100) -> dict[str, Any]:
             "counts": dict(worker.counts)}  # fmt: skip
 
 
-async def _wait(seconds: float) -> dict[str, Any]:
-    async with app.worker(concurrency=10):
+async def wait(worker: Worker, seconds: float) -> dict[str, Any]:
+    """What it takes meanwhile."""
+    async with worker:
         print("ready", flush=True)
         await asyncio.sleep(1.0)
         cpu, start = own_cpu(), time.perf_counter()
@@ -80,11 +81,12 @@ async def _main(what: str, *amounts: str) -> None:
     async with app:
         match what:
             case "drain":
-                answer = await _drain(*map(int, amounts))
+                concurrency = int(amounts[1]) if len(amounts) > 1 else 100
+                answer = await drain(app.worker(concurrency=concurrency), int(amounts[0]))
             case "hold":
                 answer = await _hold(int(amounts[0]), float(amounts[1]))
             case _:
-                answer = await _wait(float(amounts[0]))
+                answer = await wait(app.worker(concurrency=10), float(amounts[0]))
     print(json.dumps(answer), flush=True)
 
 

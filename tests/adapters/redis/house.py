@@ -6,8 +6,10 @@ Used by the tests that spoil one thing in it, or repeat one act, and then look a
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from tests.adapters.redis.showing import shown_in
 from tests.conformance.redis_harness import RedisHarness
 
+from tenure.act import Act as Recorded
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, Token, digest
 from tenure.envelope import decode
 from tenure.event import Event, EventKind
@@ -17,6 +19,7 @@ from tenure.notice import Pause, Tick
 from tenure.owner import Owner
 from tenure.record import Progress
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
+from tenure.tally import Tally
 from tenure.testing.harness import BROKEN, QUEUE
 
 OTHER = "letters"
@@ -57,6 +60,8 @@ class House:
         await self.state.board.pause(Pause(QUEUE, 1.0, "ann"))
         await self.state.board.tick(Tick(schedule="nightly", at=1.0, spec="daily"))
         await self.state.journal.append(_events(harness, "one", "two"))
+        await self.state.journal.tally([Tally(10, 20, "a", 1, b"x")])
+        await self.state.acts.record([Recorded("paused", 1.0, "ann")])
         await harness.sweep()
 
     async def _put(self, name: str, *, delay_seconds: float = 0.0, **fields: Any) -> Message:
@@ -92,6 +97,7 @@ class House:
         await self._claim("held keyed", await self._leased("held keyed", owner, key="key"))
         await self._leased("held elsewhere", owner, queue=OTHER)
         await self._leased("held by another", self.owner["other"])
+        await self.broker.touch([self.lease["held"], self.lease["held before"]])
         await self._leased("lapsing", "client/1", seconds=1.0)
         await self._leased("lapsing for good", "client/1", seconds=1.0, overrides=Overrides(max_attempts=1))
 
@@ -256,6 +262,8 @@ WRITES: dict[str, Act] = {
     "join": lambda house: house.state.roster.join(Owner("new", "1", started_at=1.0)),
     "beat": lambda house: house.state.roster.beat(house.owner["present"]),
     "leave": lambda house: house.state.roster.leave(house.owner["present"]),
+    "tally": lambda house: house.state.journal.tally([Tally(10, 20, "a", 1, b"new")]),
+    "record": lambda house: house.state.acts.record([Recorded("resumed", 2.0, "bob")]),
     "append": lambda house: house.state.journal.append(_events(house.harness, "three")),
     "pause": lambda house: house.state.board.pause(Pause(OTHER, 2.0)),
     "resume": lambda house: house.state.board.resume(QUEUE),
@@ -265,7 +273,15 @@ WRITES: dict[str, Act] = {
 
 
 async def _look(house: House) -> Any:
-    return [await house.broker.browse(QUEUE, state) for state in MessageState]
+    return [await shown_in(house.broker, QUEUE, state) for state in MessageState]
+
+
+async def _leases(house: House) -> Any:
+    """Without what depends on when it was asked."""
+    return [
+        (one.queue, one.id, one.owner, one.fence, one.attempt, one.seconds, one.beats)
+        for one in (await house.broker.leases()).leases
+    ]  # fmt: skip
 
 
 async def _records(house: House) -> Any:
@@ -275,6 +291,10 @@ async def _records(house: House) -> Any:
 #: Each only looks.
 READS: dict[str, Act] = {
     "browse": _look,
+    "leases": _leases,
+    "find": lambda house: house.broker.find(
+        house.message["held"].id, house.owner["present"].id, house.lease["held"].fence, QUEUE
+    ),
     "depth": lambda house: house.broker.depth(),
     "held": lambda house: house.broker.held(house.owner["present"].id),
     "records": _records,
@@ -283,6 +303,9 @@ READS: dict[str, Act] = {
     "journal": lambda house: house.state.journal.read(),
     "about": lambda house: house.state.journal.about("one"),
     "last": lambda house: house.state.journal.last(),
+    "first": lambda house: house.state.journal.first(),
+    "tallies": lambda house: house.state.journal.tallies(10, 0.0, 1e12),
+    "acts": lambda house: house.state.acts.read(),
     "board": lambda house: house.state.board.read(),
     "ticks": lambda house: house.state.board.ticks(),
 }

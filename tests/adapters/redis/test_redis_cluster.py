@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from redis.crc import key_slot
+from tests.adapters.redis.showing import shown_in
 from tests.conformance.redis_harness import ClusterHarness
 from tests.servers import Cluster, RedisServer, start_cluster, start_redis
 from tests.servers.replication import until_replicated
@@ -81,7 +82,7 @@ async def test_hand_offs_of_one_that_died_after_its_ack_are_sent_by_another(harn
     for _ in range(2):
         await other.sweep(harness.sweep_request())
         assert _outbox(harness, here) == 0
-        (lent,) = await harness.broker.browse(there, MessageState.READY)
+        (lent,) = await shown_in(harness.broker, there, MessageState.READY)
         assert lent.id == handoff.id
 
 
@@ -107,7 +108,7 @@ async def test_hand_offs_that_were_sent_and_not_struck_off_are_not_sent_twice(ha
     await harness.sweep()
     assert _outbox(harness, here) == 0
     assert await harness.state_of(handoff.id) is MessageState.COMPLETED
-    assert await harness.broker.browse(there, MessageState.READY) == []
+    assert await shown_in(harness.broker, there, MessageState.READY) == []
 
 
 async def test_after_a_gap_everybody_on_every_node_gets_a_fresh_window(harness: ClusterHarness) -> None:

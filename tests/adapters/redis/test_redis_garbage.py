@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.adapters.redis.house import READS, WRITES, House
+from tests.adapters.redis.showing import shown_in
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
 from tenure.lease import LeaseState
@@ -136,6 +137,16 @@ STRANGERS: dict[str, Put] = {
     "events that are none": _entry("%journal", {"c": "1", "n": "zz", "o": "zz", "j": "nonsense"}),
     "a count of events that is none": lambda house: house.raw.set(_key(house, "%journal:n"), "zz"),
     "a place of pruning that is none": lambda house: house.raw.set(_key(house, "%journal:pruned"), "zz"),
+    "marks of events that are none": lambda house: house.raw.set(_key(house, "%journal:i:0"), BINARY),
+    "names of events that are none": lambda house: house.raw.set(_key(house, "%journal:k:0"), BINARY * 9),
+    "a tally that is none": _hash("%tally:10:20", BINARY, BINARY),
+    "a bucket that is none": _zset("%tally:10", 15, BINARY),
+    "an act that is none": _zset("%acts", 0, BINARY),
+    "an act at no place": _zset("%acts", float("inf"), "7:nonsense"),
+    "a count of acts that is none": lambda house: house.raw.set(_key(house, "%acts:n"), "zz"),
+    "a sweep at no time": lambda house: house.raw.hset(_key(house, "%sweep"), mapping={"at": "zz", "every": BINARY}),
+    "a batch of nobodies": lambda house: house.raw.rpush(_key(house, "ended:C:0"), "", NOBODY, BINARY, "\n\n"),
+    "beats of nobody": _hash("beats", NOBODY, "zz"),
     "hand-offs that are none": _hash("outbox", NOBODY, "nonsense"),
 }
 
@@ -163,6 +174,13 @@ ABOUT_OURS: dict[str, Put] = {
     "one that is held is due": _of("held", lambda id: _zset("z", 0, id)),
     "one that waits is dead": _of("ready", lambda id: _zset("dead", 5, id)),
     "one that is held is finished": _of("held", lambda id: _hash("done:0", id, "nonsense")),
+    "beats that are none": _of("held", lambda id: _hash("beats", id, BINARY)),
+    "beats that nearly are": _of(
+        "held", lambda id: lambda house: _hash("beats", id, f"{_fence(house, 'held')}:zz:::")(house)
+    ),
+    "one that waits is among the completed": _of(
+        "ready", lambda id: lambda house: house.raw.rpush(_key(house, "ended:C:0"), f"{id}\n{id}")
+    ),
     "a lease that is nobody's": _of("held", lambda id: _hash("l", id, BINARY)),
     "a lease of one that waits": _of("ready", lambda id: _hash("l", id, "77")),
     "no lease": _of("held", lambda id: lambda house: house.raw.hdel(_key(house, "l"), id)),
@@ -272,5 +290,5 @@ async def _is_put_right(house: House) -> None:
         await harness.complete(lease)
     await harness.sweep()
     (depth,) = await house.broker.depth([QUEUE])
-    dead = await house.broker.browse(QUEUE, MessageState.DEAD)
+    dead = await shown_in(house.broker, QUEUE, MessageState.DEAD)
     assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (0, 0, 0, len(dead))

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from redis import Redis
+from tests.adapters.redis.showing import shown_in
 from tests.servers import KINDS, Kind, RedisServer, start_redis
 
 from tenure.adapters import redis
@@ -81,7 +82,7 @@ class Place:
         assert again.id == id
         assert again.fence > lease.fence
         for state in MessageState:
-            await self.broker.browse(QUEUE, state)
+            await shown_in(self.broker, QUEUE, state)
         await self.broker.depth()
         await self.done(again)
         record = await self.state.records.get(id)
@@ -166,7 +167,7 @@ async def test_after_an_entry_with_the_highest_number_the_queue_goes_on(place: P
     assert sorted(one.id for one in leases) == sorted(waiting)
     await place.done(lease, *leases)
     assert held
-    (dead,) = await place.broker.browse(QUEUE, MessageState.DEAD)
+    (dead,) = await shown_in(place.broker, QUEUE, MessageState.DEAD)
     assert dead.reason is not None
     assert dead.reason.code == "malformed_entry"
     assert await place.broker.delete([dead.id]) == [dead.id]
@@ -194,7 +195,7 @@ async def test_after_the_highest_entry_was_added_and_removed_the_queue_goes_on(p
 async def test_a_message_that_would_never_be_due_is_shown_and_waits_again(place: Place, due: str) -> None:
     id = await place.send(delay_seconds=60.0)
     place.raw.zadd(place.key("z"), {id: due})
-    (shown,) = await place.broker.browse(QUEUE, MessageState.DELAYED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.DELAYED)
     assert shown.id == id
     assert shown.due_in is not None
     await place.broker.wait((QUEUE,), 0.01)
@@ -208,12 +209,12 @@ async def test_a_lease_that_would_never_end_is_shown_and_gets_a_deadline(place: 
     id = await place.send()
     (lease,) = await place.lease()
     place.raw.zadd(place.key("d"), {id: deadline})
-    (shown,) = await place.broker.browse(QUEUE, MessageState.LEASED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.LEASED)
     assert (shown.id, shown.owner) == (id, "one/1")
     (held,) = await place.broker.held("one/1")
     assert held.id == id
     await place.broker.sweep(SWEEP)
-    (shown,) = await place.broker.browse(QUEUE, MessageState.LEASED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.LEASED)
     assert shown.deadline_in is not None
     assert shown.deadline_in < SWEEP.lease_seconds + 61
     await place.done(lease)
@@ -228,9 +229,9 @@ async def test_a_record_with_an_absurd_number_stops_nothing(place: Place, record
     await place.broker.sweep(SWEEP)
     await place.lease()
     for state in MessageState:
-        await place.broker.browse(QUEUE, state)
+        await shown_in(place.broker, QUEUE, state)
     await place.broker.depth()
-    dead = await place.broker.browse(QUEUE, MessageState.DEAD)
+    dead = await shown_in(place.broker, QUEUE, MessageState.DEAD)
     assert [one.id for one in dead] == ["ghost"]
     await place.one_of_each()
 
@@ -242,7 +243,7 @@ async def test_a_loan_of_absurd_length_stops_nothing(place: Place) -> None:
     for loan in ("9" * 400 + "|5|one/1r", "1|" + "9" * 400 + "|one/1r", "|||"):
         place.raw.hset(place.key("loan"), lease.fence, loan)
         await place.broker.held("one/1")
-        await place.broker.browse(QUEUE, MessageState.LEASED)
+        await shown_in(place.broker, QUEUE, MessageState.LEASED)
         await place.broker.sweep(SWEEP)
     assert (await place.state.records.get(id)) is not None
 
@@ -295,7 +296,7 @@ async def test_a_record_sent_at_no_moment_stops_nothing(place: Place, sent: str)
     record = place.raw.hget(place.key("m"), id).split(b"|")
     place.raw.hset(place.key("m"), id, b"|".join([record[0], sent.encode(), record[2]]))
     for state in MessageState:
-        await place.broker.browse(QUEUE, state)
+        await shown_in(place.broker, QUEUE, state)
     await place.broker.depth()
     await place.broker.sweep(SWEEP)
     (lease,) = await place.lease()
@@ -310,10 +311,10 @@ async def test_a_running_message_whose_record_was_overwritten_is_shown_and_finis
     await asyncio.sleep(0.01)
     (lease,) = await place.lease()
     place.raw.hset(place.key("m"), id, b"\xff\x00 overwritten")
-    (shown,) = await place.broker.browse(QUEUE, MessageState.LEASED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.LEASED)
     assert (shown.id, shown.owner) == (id, "one/1")
     await place.broker.sweep(SWEEP)
-    (shown,) = await place.broker.browse(QUEUE, MessageState.LEASED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.LEASED)
     assert (shown.id, shown.envelope) == (id, lease.envelope)
     record = await place.state.records.get(id)
     assert record is not None
@@ -346,10 +347,10 @@ async def test_a_running_message_of_which_nothing_is_left_becomes_a_dead_letter(
     await place.lease(seconds=0.2)
     place.raw.hset(place.key("m"), id, b"\xff overwritten")
     place.raw.xtrim(place.key("s5"), 0)
-    (shown,) = await place.broker.browse(QUEUE, MessageState.LEASED)
+    (shown,) = await shown_in(place.broker, QUEUE, MessageState.LEASED)
     assert shown.id == id
     await asyncio.sleep(0.25)
     assert (await place.broker.sweep(SWEEP)).dead == (id,)
-    (dead,) = await place.broker.browse(QUEUE, MessageState.DEAD)
+    (dead,) = await shown_in(place.broker, QUEUE, MessageState.DEAD)
     assert (dead.id, dead.envelope) == (id, b"\xff overwritten")
     await place.one_of_each()

@@ -8,15 +8,16 @@ import pytest
 from tests.adapters.redis.house import WRITES, House
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
+from tenure.act import Act
 from tenure.broker import Swept
 from tenure.claim import Running
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.settlement import Outcome
 
-#: Those that nobody repeats so: what a lease lent is found by its request id, and the same events may be told twice,
-#: unless nobody answered (below).
-_OTHERWISE = {"lease one", "lease all", "lease from two", "append"}
+#: Those that nobody repeats so: what a lease lent is found by its request id, and the same events and acts may be told
+#: twice, unless nobody answered (below).
+_OTHERWISE = {"lease one", "lease all", "lease from two", "append", "record"}
 
 
 @pytest.fixture(params=[*SINGLE, ClusterHarness], ids=[*(kind.kind for kind in SINGLE), "cluster"])
@@ -82,9 +83,9 @@ async def test_what_a_lost_reply_lent_is_found_by_its_request(harness: RedisHarn
 
 
 def _facts(house: House) -> dict[bytes, object]:
-    """All that stands there, but for numbers that may be skipped and moments that were only noted."""
+    """All that stands there, but for numbers that may be skipped, and moments and beats that were only noted."""
     kept = {key: value[:2] for key, value in house.snapshot().items()}
-    return {key: value for key, value in kept.items() if not key.endswith((b":meta", b":until"))}
+    return {key: value for key, value in kept.items() if not key.endswith((b":meta", b":until", b":beats"))}
 
 
 async def test_events_that_nobody_answered_for_are_kept_once(
@@ -110,3 +111,23 @@ async def test_events_that_nobody_answered_for_are_kept_once(
     await journal.append(other)
     kept = [stored.event.message_id for stored in await journal.read(before)]
     assert kept == ["one", "two", "two"]
+
+
+async def test_acts_that_nobody_answered_for_are_kept_once(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acts, run = harness.state.acts, harness._store.run_all
+
+    async def lose_the_reply(*words: Any, **more: Any) -> None:
+        await run(*words, **more)
+        msg = "the reply was lost"
+        raise BrokerUnavailable(msg)
+
+    batch, other = [Act("paused", 1.0, "ann"), Act("paused", 2.0, "bob")], [Act("resumed", 3.0, "ann")]
+    with monkeypatch.context() as patch:
+        patch.setattr(harness._store, "run_all", lose_the_reply)
+        with pytest.raises(BrokerUnavailable):
+            await acts.record(batch)
+    for some in (batch, other, other):
+        await acts.record(some)
+    assert [stored.act.at for stored in await acts.read()] == [3.0, 3.0, 2.0, 1.0]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from redis import Redis
 from tests.adapters.redis.acting import KEYS, QUEUE, at_last, connected, message, opened, request, until
+from tests.adapters.redis.showing import shown_in
 from tests.servers import KINDS, RedisServer, start_redis
 
 from tenure.broker import RETIRE_BATCH
@@ -143,7 +144,7 @@ async def test_garbage_goes_to_the_dead_letters_and_the_rest_goes_on(server: Red
         raw.zadd(f"{KEYS}b5", {"nobody": 0})
         leases = await broker.lease(request())
         assert [one.id for one in leases] == [first.id, last.id]
-        dead = await broker.browse(QUEUE, MessageState.DEAD)
+        dead = await shown_in(broker, QUEUE, MessageState.DEAD)
         assert {one.reason.code for one in dead if one.reason} == {"malformed_entry"}
         raws = [one.envelope for one in dead]
         assert b"\xff raw" in raws

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.adapters.redis.acting import message, opened, request
+from tests.adapters.redis.showing import shown_in
 from tests.servers.shared import shared
 
 from tenure.broker import SweepRequest
@@ -46,5 +47,5 @@ async def test_what_one_finished_another_knows_and_no_sweep_makes_anybody_forget
                 assert [sent.duplicate for sent in await asked.send(done)] == [True] * 3
         for sent in done:
             assert (await state.records.get(sent.message.id)).result == b"1"
-        browsed = await one.browse(done[0].message.queue, MessageState.COMPLETED)
+        browsed = await shown_in(one, done[0].message.queue, MessageState.COMPLETED)
         assert [found.id for found in browsed] == [sent.message.id for sent in done]

@@ -4,15 +4,28 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.redis import looking, operating, sending, settling
+from tenure.adapters.redis import browsing, depths, lease_list, operating, sending, settling
+from tenure.adapters.redis.forgetting import forget
 from tenure.adapters.redis.lending import Lending
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.returning import Returning
 from tenure.adapters.redis.store import Store
-from tenure.broker import EVERY_STATE, RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.adapters.redis.waiting import Waiting
+from tenure.broker import (
+    EVERY_STATE,
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
+from tenure.query import Leases, Page, Query
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
@@ -49,6 +62,7 @@ class RedisBroker:
         )
         self._outbox = Outbox(store, limit)
         self._lending = Lending(store, self._traits)
+        self._waiting = Waiting(store, self._lending.listing)
         self._returning = Returning(store, self._outbox)
 
     @property
@@ -89,9 +103,9 @@ class RedisBroker:
         """Lend up to `want` messages."""
         return await self._lending.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._store.wait(queues, seconds)
+        await self._waiting.wait(queues, seconds, excluded)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
@@ -120,17 +134,17 @@ class RedisBroker:
         """Put aside, with raw bytes, counters and reason."""
         return _settlements(await settling.dead_letter(self._store, batch))
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Send dead letters back to their queue."""
-        return await operating.redrive(self._store, ids)
+        return await operating.redrive(self._store, ids, queue)
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Remove messages that nobody holds."""
-        return await operating.delete(self._store, ids)
+        return await operating.delete(self._store, ids, queue)
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Take messages back, also from those who run them."""
-        return await operating.cancel(self._store, ids)
+        return await operating.cancel(self._store, ids, queue)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget what is long finished."""
@@ -144,13 +158,29 @@ class RedisBroker:
         """Ban `owner`, and return what it holds, page by page."""
         return await self._returning.retire(owner, limit, crashed=crashed)
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        """Look at messages in the order in which they came."""
-        return await looking.browse(self._store, queue, state, limit, after)
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
+        """The lease that `owner` has on a message under `fence`."""
+        return await lease_list.find(self._store, id, owner, fence, queue)
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        """What is held now, soonest deadline first."""
+        return await lease_list.leases(self._store, queues, limit)
+
+    async def browse(self, query: Query) -> Page:
+        """Look at messages, one page at a time."""
+        return await browsing.browse(self._store, query, self._traits)
+
+    async def queues(self) -> list[str]:
+        """The names of the queues there are."""
+        return await self._store.queues()
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off the list if nothing is in it."""
+        return await forget(self._store, queue)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue, exactly."""
-        return await looking.depth(self._store, queues)
+        return await depths.depth(self._store, queues)
 
 
 _SETTLED = {outcome: Settlement(outcome) for outcome in Outcome}

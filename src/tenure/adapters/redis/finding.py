@@ -1,6 +1,7 @@
 """Finding: everything that the server knows about messages, read in one step for each queue.
 
-An id does not tell its queue: all queues are asked in one exchange, and all but one answer that they do not know it.
+An id does not tell its queue. Who knows it says so; else all queues are asked in one exchange whether they know it,
+many in one step, and then those that do.
 Used by `records.py`, `looking.py` and `operating.py`.
 """
 
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.redis import strange
-from tenure.adapters.redis.script import FIND
+from tenure.adapters.redis.script import FIND, LOCATE
 from tenure.adapters.redis.store import Store
 from tenure.errors import StoreForeign
 from tenure.message import Counters, MessageState
@@ -20,6 +21,10 @@ from tenure.verdict import Reason
 _reason = msgspec.json.Decoder(Reason)
 _progress = msgspec.json.Decoder(Progress)
 _ending = msgspec.json.Decoder(Ending)
+
+#: Queues that are asked in one step, and how often they are looked at for an id.
+_TOGETHER = 200
+_MOST_LOOKS = 2000
 
 _FINISHED = {b"C": MessageState.COMPLETED, b"X": MessageState.CANCELLED}
 
@@ -52,7 +57,7 @@ async def find(store: Store, ids: Sequence[str], queues: Sequence[str] | None = 
     """What is known of these messages, by id."""
     if not ids:
         return {}
-    queues = await store.queues() if queues is None else queues
+    queues = await locate(store, ids) if queues is None else queues
     answers = await store.run_each([store.call(FIND, [queue], ids) for queue in queues], writes=False)
     read = (
         _read(id, queue, one)
@@ -66,6 +71,23 @@ async def find(store: Store, ids: Sequence[str], queues: Sequence[str] | None = 
     if foreign is not None and not found.keys() >= {*ids}:
         raise foreign  # it may lie in the queue that cannot be read
     return found
+
+
+async def find_near(store: Store, ids: Sequence[str], queue: str | None) -> dict[str, Found]:
+    """What is known of these messages, looked for in `queue` first, and what is not there everywhere."""
+    found = {} if queue is None else await find(store, ids, [queue])
+    missing = [id for id in ids if id not in found]
+    return {**found, **await find(store, missing)} if missing else found
+
+
+async def locate(store: Store, ids: Sequence[str]) -> list[str]:
+    """The queues that know one of these messages, and those that cannot be read."""
+    queues = await store.queues()
+    together = 1 if store.link.is_cluster else max(1, min(_TOGETHER, _MOST_LOOKS // len(ids)))
+    groups = [queues[start : start + together] for start in range(0, len(queues), together)]
+    answers = await store.run_all([store.call(LOCATE, group, ids) for group in groups], writes=False)
+    told = [is_there for answer in answers for is_there in answer]
+    return [queue for queue, is_there in zip(queues, told, strict=True) if is_there]
 
 
 def read_record(text: bytes) -> tuple[int, float, str] | None:
@@ -91,20 +113,26 @@ def _read(id: str, queue: str, answer: list[Any]) -> Found | None:
             fence=strange.count(fence, "leases") if fence else None,
             envelope=raw, counters=Counters(deliveries=1 if fence else 0),
         )  # fmt: skip
-        if b"f" in more:
-            found.finished_at = _moment(more[b"f"])
     if found is None:
         return None
     if record[:1] == b"x" or more:
-        found.counters = Counters(*(strange.count(more.get(name), f"x:{id}") for name in (b"d", b"a", b"c", b"l")))
-    if b"r" in more:
-        found.reason = strange.read(_reason, more[b"r"], f"x:{id}")
+        read_details(found, more)
     if b"pg" in more:
         found.progress = strange.read(_progress, more[b"pg"], f"x:{id}")
     found.checkpoint = more.get(b"cp")
     endings = (strange.read(_ending, one, f"h:{id}") for one in history)
     found.history = tuple(one for one in endings if one is not None)
     return found
+
+
+def read_details(found: Found, more: dict[bytes, bytes]) -> None:
+    """Counters, reason and end of a special message: fields of `x:<id>`; an empty one is not there."""
+    where = f"x:{found.id}"
+    found.counters = Counters(*(strange.count(more.get(name) or None, where) for name in (b"d", b"a", b"c", b"l")))
+    if more.get(b"r"):
+        found.reason = strange.read(_reason, more[b"r"], where)
+    if more.get(b"f") and found.finished_at is None:
+        found.finished_at = _moment(more[b"f"])
 
 
 def _moment(text: bytes) -> float | None:

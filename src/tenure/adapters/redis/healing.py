@@ -25,9 +25,9 @@ _WHAT = {
 }
 
 
-async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The ids of those that wait again, and of those that are dead now."""
-    moved: dict[int, list[str]] = {kind: [] for kind in _WHAT}
+async def heal(store: Store, queues: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The ids of those that wait again, and of those that are dead now; each with its queue."""
+    moved: dict[int, dict[str, str]] = {kind: {} for kind in _WHAT}
     answers = await store.run_each([store.call(HEAL, [queue], (_PIECE,)) for queue in queues])
     for queue, answer in zip(queues, answers, strict=True):
         if not sound(queue, answer):
@@ -35,5 +35,5 @@ async def heal(store: Store, queues: Sequence[str]) -> tuple[list[str], list[str
         for kind, raw in zip(answer[::2], answer[1::2], strict=True):
             id = text_of(raw)
             logger.warning(_WHAT[kind], id, queue, extra=log_fields(id))
-            moved[kind].append(id)
+            moved[kind][id] = queue
     return moved[1], moved[2]

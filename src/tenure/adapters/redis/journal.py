@@ -1,27 +1,33 @@
 """The journal: events in one order, stored by the page.
 
 A page is whatever one call appended, as one entry of a stream, numbered by the place of its last event. Old pages go
-when there are too many events, and by `prune`. A page that is pruned in part is read from its middle.
+when there are too many events, and by `prune`. A page that is pruned in part is read from its middle. Beside the pages
+lie fingerprints of their events (`fingerprint.py`), by which those of one message are found.
 
 Samples of how long runs took are a list for each queue and task, which is forgotten when nothing was added for long.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis import strange
-from tenure.adapters.redis.script import JOURNAL, SAMPLE
+from tenure.adapters.redis import faults, fingerprint, strange
+from tenure.adapters.redis.script import ABOUT, JOURNAL, SAMPLE
 from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.tallies import Tallies
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
+from tenure.tally import Tally
 
 #: So many events are kept, and a few more.
 _MOST_EVENTS = 200_000
 #: Pages in one exchange.
 _PAGES = 100
+#: Fingerprints that lie together: as in `lua/journal.lua`; and so many of those are removed at once.
+_BLOCK, _MOST_BLOCKS = 16_384, 1_000
 
 _encode = msgspec.json.Encoder().encode
 _page = msgspec.json.Decoder(list[Event])
@@ -35,6 +41,7 @@ class RedisJournal:
         """Stand on `store`."""
         self._store = store
         self._key = f"{store.names.common}journal"
+        self._tallies = Tallies(store)
         #: A page of which nobody knows whether it was kept.
         self._unsure = b""
 
@@ -46,7 +53,8 @@ class RedisJournal:
         is_again = int(page == self._unsure)
         self._unsure = page  # until it was answered
         await self._store.run(
-            JOURNAL, (), "append", len(events), repr(max(times)), repr(min(times)), page, _MOST_EVENTS, is_again
+            JOURNAL, (), len(events), repr(max(times)), repr(min(times)), page, _MOST_EVENTS, is_again,
+            *fingerprint.marks_of(events),
         )  # fmt: skip
         self._unsure = b""
 
@@ -64,27 +72,60 @@ class RedisJournal:
         return events[:limit]
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
-        """Events of one message, oldest first. The server looks for its id, so few pages travel."""
+        """Events of one message, oldest first. The server looks for their fingerprints, so few pages travel."""
         # Without the quotes around it: those stand everywhere, and would slow the search down.
-        written = _encode(message_id)[1:-1]
+        written, mark = _encode(message_id)[1:-1], fingerprint.mark_bytes(message_id)
         found: list[StoredEvent] = []
         pruned = await self._pruned()
-        place = b"%d-0" % pruned
-        while len(found) < limit:
-            last, pages = await self._store.run(
-                JOURNAL, (), "about", place, _PAGES, written, repr(since), writes=False
-            )  # fmt: skip
+        place: Any = pruned
+        while len(found) < limit and place != b"":
+            place, pages = await self._store.run(ABOUT, (), place, mark, written, repr(since), writes=False)
             for id, count, raw in zip(pages[::3], pages[1::3], pages[2::3], strict=True):
                 page = (id, [b"c", count, b"n", b"", b"o", b"", b"j", raw])
                 found += [one for one in _events(page) if one.seq > pruned and _is_about(one.event, message_id)]
-            if last == place:
-                break
-            place = last
         return found[:limit]
 
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
         return strange.count(await self._store.command("GET", f"{self._key}:n"), "journal:n")
+
+    async def first(self) -> int:
+        """The place of the oldest event that is kept; 0 if there is none."""
+        place = await self._pruned()
+        while True:
+            pages = await self._store.command("XRANGE", self._key, f"({place}-0", "+", "COUNT", 1)
+            if not pages:
+                return 0
+            last = int(pages[0][0].partition(b"-")[0])
+            events = [one for one in _events(pages[0]) if one.seq > place]
+            if events:
+                return events[0].seq
+            place = last  # it is none of ours
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Return when there may be an event behind place `after`, or after `seconds`: the server tells of it."""
+        store = self._store
+        deadline, channel = store.clock.monotonic() + seconds, f"{self._key}:wake"
+        await store.listener.subscribe([channel])
+        # First enter, then look: what is kept after the look is heard.
+        waiter = store.listener.enter([channel])
+        try:
+            left = deadline - store.clock.monotonic()
+            if await self.last() > after or left <= 0:
+                return
+            await asyncio.wait((waiter,), timeout=left)
+            if waiter.done() and not waiter.result():
+                raise faults.away(store.options.place, None, sent=False)
+        finally:
+            store.listener.leave(waiter)
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        """Keep rows of what was counted."""
+        await self._tallies.keep(batch)
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        """Rows of one step, in order."""
+        return await self._tallies.read(step, since, until)
 
     async def prune(self, older_than_seconds: float) -> int:
         """Forget old events; how many. In steps: removing a week of pages in one command keeps the server busy."""
@@ -99,7 +140,17 @@ class RedisJournal:
                 await self._store.command("SET", f"{self._key}:pruned", pruned)
                 await self._store.command("XTRIM", self._key, "MINID", pruned + 1)
             if old < len(events) or len(pages) < _PAGES:
-                return pruned - start
+                break
+        await self._forget_fingerprints(start, pruned)
+        await self._tallies.forget(older_than_seconds)
+        return pruned - start
+
+    async def _forget_fingerprints(self, start: int, pruned: int) -> None:
+        """Those of blocks in which no event is left."""
+        blocks = range(start // _BLOCK, pruned // _BLOCK)[-_MOST_BLOCKS:]
+        names = [f"{self._key}:{kind}:{block}" for block in blocks for kind in "ik"]
+        if names:
+            await self._store.command("UNLINK", *names)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep the newest ones of each queue and task."""

@@ -69,7 +69,7 @@ class Link:
         for place, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
                 answers[place] = await self._ask_again(calls[place], confirmation, alone=len(answers) == 1)
-        return self._all_checked(answers, confirmation, each=each)
+        return self.all_checked(answers, confirmation, each=each)
 
     async def _ask_again(self, call: Call, confirmation: Confirmation | None, *, alone: bool) -> Any:
         try:
@@ -86,7 +86,7 @@ class Link:
 
     async def commands(self, key: str, commands: Sequence[Command]) -> list[Any]:
         """Several, about keys that lie together."""
-        return self._all_checked(await self._ask_all([(key, command) for command in commands]), None)
+        return self.all_checked(await self._ask_all([(key, command) for command in commands]))
 
     async def address_of(self, key: str) -> Address:  # noqa: ARG002 - there is only one
         """The server that has `key`."""
@@ -153,7 +153,10 @@ class Link:
             raise faults.translate(answer, self.options.place, sent=False) from answer
         return answer
 
-    def _all_checked(self, answers: list[Any], confirmation: Confirmation | None, *, each: bool = False) -> list[Any]:
+    def all_checked(
+        self, answers: list[Any], confirmation: Confirmation | None = None, *, each: bool = False
+    ) -> list[Any]:
+        """The answers; the first error among them is raised, and says whether some were carried out."""
         errors = [answer for answer in answers if isinstance(answer, BaseException)]
         if each and errors:
             answers = [faults.translate_foreign(answer, self.options.place) for answer in answers]

@@ -10,7 +10,7 @@ Used by `store.py`; belongs to one event loop.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import Any
 
 from redis.asyncio.connection import Connection
@@ -24,6 +24,8 @@ logger = logging.getLogger("tenure.redis")
 #: Pauses between attempts to connect again: first, and at most.
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
 _SETTLE = b"tenure:settle:"
+#: Channels that are remembered for those who lease next.
+_MOST_NEW = 1000
 #: Words on a channel for which nobody waits, before it is left.
 _UNHEARD = 3
 
@@ -48,7 +50,9 @@ class Listener:
         self._channels: dict[bytes, int] = {}
         #: Those that are left in a moment, unless somebody asks for them before that is said.
         self._leaving: set[bytes] = set()
-        self._waiters: dict[asyncio.Future[bool], frozenset[bytes]] = {}
+        self._waiters: dict[asyncio.Future[bool], Container[bytes]] = {}
+        #: Channels on which something was said, of those that nobody named.
+        self._new: set[bytes] = set()
         self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
         self._starting = asyncio.Lock()
         #: How much was said on each channel.
@@ -99,6 +103,23 @@ class Listener:
                 raise faults.away(self._place, None, sent=False)
             self._channels.update(dict.fromkeys(new, 0))
 
+    async def subscribe_to_all(self, pattern: str) -> None:
+        """Hear what is said on every channel whose name begins so."""
+        await self.start()
+        name = pattern.encode()
+        if name not in self._channels:
+            self._leaving.discard(name)
+            connection = self._connection
+            await self._say([b"PSUBSCRIBE", name], [b"psubscribe " + name])
+            if self._connection is not connection:
+                raise faults.away(self._place, None, sent=False)
+            self._channels[name] = 0
+
+    def take_heard(self) -> set[bytes]:
+        """The channels on which something was said since this was last asked, by `subscribe_to_all`."""
+        heard, self._new = self._new, set()
+        return heard
+
     async def settle(self, publish: Callable[[str], Awaitable[int]]) -> None:
         """Return when everything that was said before has been heard. A loop in virtual time would not wait for it."""
         if self._connection is None or not self._channels:
@@ -123,8 +144,12 @@ class Listener:
 
     def enter(self, channels: Iterable[str]) -> "asyncio.Future[bool]":
         """Wait for a word on one of these channels. False: the connection is gone."""
+        return self.enter_for(frozenset(channel.encode() for channel in channels))
+
+    def enter_for(self, channels: Container[bytes]) -> "asyncio.Future[bool]":
+        """Likewise, on those that `channels` has."""
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiters[waiter] = frozenset(channel.encode() for channel in channels)
+        self._waiters[waiter] = channels
         return waiter
 
     def leave(self, waiter: "asyncio.Future[bool]") -> None:
@@ -182,7 +207,14 @@ class Listener:
         kind, channel = words[0], words[1]
         if kind == b"message":
             self._heard[channel] = self._heard.get(channel, 0) + 1
-            self._wake(channel)
+            self._wake(channel, channel)
+            return
+        if kind == b"pmessage":
+            pattern, channel = channel, words[2]
+            if not channel.startswith(_SETTLE):
+                if len(self._new) < _MOST_NEW:
+                    self._new.add(channel)
+                self._wake(channel, pattern)
             return
         waiting = self._answers.get(kind + b" " + channel, [])
         for future in waiting:
@@ -190,26 +222,30 @@ class Listener:
                 future.set_result(None)
         waiting.clear()
 
-    def _wake(self, channel: bytes) -> None:
+    def _wake(self, channel: bytes, name: bytes) -> None:
+        """`name`: of the subscription by which it was heard."""
         heard = False
         for waiter, channels in self._waiters.items():
             if channel in channels and not waiter.done():
                 waiter.set_result(True)
                 heard = True
-        if channel in self._channels and not channel.startswith(_SETTLE):
-            self._channels[channel] = 0 if heard else self._channels[channel] + 1
-            if self._channels[channel] >= _UNHEARD and self._connection is not None:
+        if name in self._channels and not name.startswith(_SETTLE):
+            self._channels[name] = 0 if heard else self._channels[name] + 1
+            # Where everything is heard, others may be spoken to for long while somebody waits for their own.
+            is_idle = name == channel or not self._waiters
+            if self._channels[name] >= _UNHEARD and self._connection is not None and is_idle:
                 # A busy worker needs no telling. Whoever waits next asks for it again.
-                del self._channels[channel]
-                self._leaving.add(channel)
-                asyncio.get_running_loop().create_task(self._unsubscribe(channel))
+                del self._channels[name]
+                self._leaving.add(name)
+                word = b"unsubscribe" if name == channel else b"punsubscribe"
+                asyncio.get_running_loop().create_task(self._unsubscribe(word, name))
 
-    async def _unsubscribe(self, channel: bytes) -> None:
-        if channel not in self._leaving:
+    async def _unsubscribe(self, word: bytes, name: bytes) -> None:
+        if name not in self._leaving:
             return  # it was asked for again, and that is said already: this must not come after it
-        self._leaving.discard(channel)
+        self._leaving.discard(name)
         with contextlib.suppress(BrokerUnavailable):
-            await self._say([b"UNSUBSCRIBE", channel], [b"unsubscribe " + channel])
+            await self._say([word.upper(), name], [word + b" " + name])
 
     async def _lose(self, error: BaseException | None) -> None:
         connection, self._connection = self._connection, None

@@ -4,12 +4,14 @@ All keys of a queue carry the same hash tag, so that a cluster keeps them on one
 prefix; what belongs to no queue has a tag of its own. A queue may have any name: what would end the tag is escaped.
 """
 
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from tenure.claim import Scope
 
 #: In the place of a queue's name; no queue is called so, because such a name is escaped.
 _NO_QUEUE = "%"
+#: Names that are remembered.
+_MOST_KEPT = 100_000
 
 
 class Names:
@@ -20,9 +22,16 @@ class Names:
         self._prefix = prefix
         self._is_cluster = is_cluster
         self._queues: dict[str, str] = {}
+        #: The other way round; None: it is none of ours.
+        self._by_prefix: dict[bytes, str | None] = {}
         #: The prefix of what belongs to no queue.
         self.common = f"{prefix}:{{{_NO_QUEUE}}}:"
         self.queues = f"{self.common}queues"
+        #: Queues that have something (`lua/listed.lua`), and those of which something is lent.
+        self.busy = f"{self.common}busy"
+        self.lent = f"{self.common}lent"
+        #: All channels: what a user may listen to is written down by this very text (docs/how-to/run-on-redis.md).
+        self.channels = f"{prefix}:*"
         #: Where one of these is, somebody has sent, worked, paused, ticked or kept an event.
         self.signs = tuple(
             f"{self.common}{name}" for name in ("queues", "roster", "meta", "journal", "pauses", "ticks")
@@ -35,6 +44,25 @@ class Names:
             found = self._queues[queue] = f"{self._prefix}:{{{quote(queue, safe=_PLAIN)}}}:"
         return found
 
+    def queue_of(self, prefix: bytes) -> str | None:
+        """The queue whose keys begin so. None: it is none of ours."""
+        if prefix not in self._by_prefix:
+            if len(self._by_prefix) >= _MOST_KEPT:
+                self._by_prefix.clear()
+            self._by_prefix[prefix] = self._read(prefix)
+        return self._by_prefix[prefix]
+
+    def _read(self, prefix: bytes) -> str | None:
+        start, end = f"{self._prefix}:{{".encode(), b"}:"
+        if not prefix.startswith(start) or not prefix.endswith(end):
+            return None
+        try:
+            queue = unquote_to_bytes(prefix[len(start) : -len(end)]).decode()
+        except UnicodeDecodeError:
+            return None
+        # Only as we would write it: another spelling is another key.
+        return queue if self.queue(queue).encode() == prefix and queue else None
+
     def beside(self, queue: str) -> str:
         """Where a queue's scripts find what belongs to no queue.
 
@@ -44,9 +72,14 @@ class Names:
 
     def wake(self, queue: str) -> str:
         """The channel on which is told that something may be leased."""
-        return f"{self.queue(queue)}wake"
+        return f"{self.queue(queue)}{_WAKE}"
+
+    def woken(self, channel: bytes) -> str | None:
+        """The queue whose channel that is. None: it is no such channel."""
+        return self.queue_of(channel[: -len(_WAKE)]) if channel.endswith(_WAKE.encode()) else None
 
 
+_WAKE = "wake"
 _PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`|~"
 
 

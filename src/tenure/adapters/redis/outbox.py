@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import strange, together
 from tenure.adapters.redis.script import ASIDE, SEND
 from tenure.adapters.redis.sending import entry_of
 from tenure.adapters.redis.store import Store
@@ -66,8 +66,9 @@ class Outbox:
                 body = envelope.encode(handoff.message)
                 refusal = of_size(handoff.message, len(body), self._body_limit)
                 values += entry_of(handoff, body, store.clock.wall(), refusal)
-            calls.append(store.call(SEND, [target], ["lenient", len(handoffs), *values]))
+            calls.append(together.call(store, SEND, ("lenient",), [together.Part(target, [len(handoffs), *values])]))
         await store.run_all(calls, keeps=True)
+        await store.hint(by_queue)
         await store.command_at(self._key(queue), "HDEL", self._key(queue), id)
 
     def _key(self, queue: str) -> str:

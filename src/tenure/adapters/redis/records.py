@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis.finding import find
+from tenure.adapters.redis.finding import find, find_near
 from tenure.adapters.redis.looking import ids_like
 from tenure.adapters.redis.script import NOTE
 from tenure.adapters.redis.store import Store
@@ -27,9 +27,9 @@ class RedisRecords:
         """Stand on `store`."""
         self._store = store
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Everything known about a message."""
-        one = (await find(self._store, [id])).get(id)
+        one = (await find_near(self._store, [id], queue)).get(id)
         if one is None:
             return None
         return Record(

@@ -1,10 +1,13 @@
 """Returning: what a holder can no longer finish goes back to its queue. Sweep and retire, over all queues.
 
-A sweep is two exchanges. First: was there a gap, in the sweeps or in what is heard of workers, judged once for all
-queues; what is overdue, and has the server begun anew, in each queue. Then the move. With its last batch, queues are
-healed too. A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns
-nothing. After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that
-rare sweeps return what nobody touches.
+First: was there a gap, in the sweeps or in what is heard of workers, judged once for all queues. Then: what is overdue,
+and has the server begun anew, in each queue of which something is lent; after a gap, a silence or a restart in every
+queue. Then the move. Of the other queues a part is looked at each time, so a thousand idle ones cost little. With its
+last batch, queues are healed too, and those that were empty for an hour are forgotten.
+
+A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns nothing.
+After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that rare sweeps
+return what nobody touches.
 
 A queue in which a key holds something else is left out, and told of once; the others are swept.
 """
@@ -12,6 +15,7 @@ A queue in which a key holds something else is left out, and told of once; the o
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from tenure.adapters.redis.forgetting import forget_in_cluster
 from tenure.adapters.redis.healing import heal
 from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.outbox import Outbox
@@ -24,7 +28,12 @@ from tenure.errors import StoreForeign
 from tenure.rules import lapse as rule
 
 #: Queues that are looked at in one step.
-_TOGETHER = 200
+_TOGETHER = 50
+#: Queues of which nothing is lent are looked at in turn, so many with each sweep: people may have changed them by hand,
+#: older versions do not tell that they lend, and one that stays empty is forgotten.
+_PART = 100
+#: What was seen in a queue: something is lent; it was empty for an hour, and is no more.
+_LENT, _FORGOTTEN = 2, -1
 _RETURNED, _DEAD = 1, 2
 #: Messages of a retired owner that one script returns: about ten milliseconds, in which nobody else is served.
 _PAGE = 250
@@ -42,6 +51,8 @@ class _Look(NamedTuple):
     overdue: int
     #: The server is another one, or began anew, since something was lent.
     began_anew: bool
+    #: Whether something is there, or was for the last hour.
+    content: int
     adopted: tuple[str, ...]
 
 
@@ -54,14 +65,17 @@ class Returning:
         self._outbox = outbox
         self._turn = 0
         #: The queues there were at the last sweep.
-        self._known: list[str] = []
+        self._known: set[str] = set()
+        #: Those that are looked at this time though nothing may be lent there, and where the next ones begin.
+        self._part: set[str] = set()
+        self._next = 0
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases; after an outage, what had no fresh window since its last touch gets one."""
         store, interval = self._store, micros(request.interval_seconds)
         began = store.clock.monotonic()
         gap, silence, looks = await self._look(request)
-        queues = [look.queue for look in looks]
+        queues = [look.queue for look in looks if look.content == _LENT]
         given = 0
         if gap:
             given = await self._give_grace(queues, request)
@@ -73,43 +87,49 @@ class Returning:
         given += await self._give_grace([look.queue for look in looks if look.began_anew], request)
         grace = given > 0
         is_last = sum(look.overdue for look in looks) <= request.limit
-        found, unreadable = await self._tidy_up(queues) if is_last else ([], [])
+        found, unreadable = await self._tidy_up(looks) if is_last else ({}, {})
         if store.clock.monotonic() - began > request.interval_seconds:
             # We were held up; the next sweep judges anew.
-            return Swept(tuple(found), tuple(unreadable), adopted, grace)
+            return Swept(tuple(found), tuple(unreadable), adopted, grace, queues={**found, **unreadable})
         returned, dead = await self._move(looks, request)
-        return Swept((*returned, *found), (*dead, *unreadable), adopted, grace)
+        moved = {**returned, **dead, **found, **unreadable}
+        await store.hint({*returned.values(), *found.values()})
+        return Swept((*returned, *found), (*dead, *unreadable), adopted, grace, queues=moved)
 
-    async def _tidy_up(self, queues: list[str]) -> tuple[list[str], list[str]]:
+    async def _tidy_up(self, looks: list[_Look]) -> tuple[dict[str, str], dict[str, str]]:
         """Once a sweep, with its last batch, and before anything is moved: what fails here fails as a whole."""
         if self._store.link.is_cluster:
-            for queue in queues:
-                await self._outbox.empty_all(queue)
-        return await heal(self._store, queues)
+            for look in looks:
+                await self._outbox.empty_all(look.queue)
+                if look.content == _FORGOTTEN:
+                    await forget_in_cluster(self._store, look.queue)
+        return await heal(self._store, [look.queue for look in looks if look.queue in self._part and look.content > 0])
 
     async def _look(self, request: SweepRequest) -> tuple[bool, int, list[_Look]]:
-        """Was there a gap, how long a silence, and what is to be seen in each queue.
-
-        Known ones are looked at in the same exchange.
-        """
+        """Was there a gap, how long a silence, and what is to be seen in each queue that must be looked at."""
         store = self._store
-        judge = store.call(JUDGE, (), ("ask", micros(request.interval_seconds), micros(SILENCE_SECONDS)))
-        groups = self._groups(self._known)
-        calls = [judge, *self._calls("look", request, _limited(groups, request))]
-        judged, *answers = await store.run_each(calls)
-        if isinstance(judged, StoreForeign):  # that belongs to all queues
-            raise judged
-        gap, silence, known = judged
-        looks = await self._looks(groups, answers, request)
-        queues = read_queues(known)
-        new = self._groups(sorted({*queues} - {*self._known}))
-        if new:
-            looks += await self._looks(new, await self._run("look", request, _limited(new, request)), request)
-        self._known = sorted(queues)
+        ask = ("ask", micros(request.interval_seconds), micros(SILENCE_SECONDS))
+        gap, silence, known, lent, is_new = await store.run(JUDGE, (), *ask)
+        must_all = gap or int(silence) or is_new or lent is None or store.link.is_cluster
+        chosen = self._choose(sorted(read_queues(known)), lent or (), must_all=bool(must_all))
+        looks: list[_Look] = []
+        for some in self._groups(chosen):  # one after the other: between two of them others are served
+            looks += await self._looks([some], await self._run("look", request, _limited([some], request)), request)
         # Beginning with another one each time, so that a limit starves none.
         self._turn += 1
         start = self._turn % len(looks) if looks else 0
         return bool(gap), int(silence), looks[start:] + looks[:start]
+
+    def _choose(self, queues: list[str], lent: Sequence[bytes], *, must_all: bool) -> list[str]:
+        """Those of which something is lent, those that are new here, and a part of the others, in turn."""
+        start = self._next if self._next < len(queues) else 0
+        self._part = {*queues[start : start + _PART]}
+        self._next = start + _PART
+        new, self._known = {*queues} - self._known, {*queues}
+        if must_all:
+            return queues
+        names = (self._store.names.queue_of(prefix) for prefix in lent)
+        return sorted({name for name in names if name is not None} | new | self._part)
 
     async def _looks(self, groups: list[list[str]], answers: Sequence[Any], request: SweepRequest) -> list[_Look]:
         """What was seen. Where a key of one queue is not ours, the others of its group are looked at one by one."""
@@ -149,24 +169,25 @@ class Returning:
             left = [(queue, skip + skipped) for queue, skip, more, _, skipped in told if more]
         return count
 
-    async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[list[str], list[str]]:
+    async def _move(self, looks: list[_Look], request: SweepRequest) -> tuple[dict[str, str], dict[str, str]]:
+        """The ids that were returned, and those that are dead now; each with its queue."""
         shares = [(look, share) for look, share in _shares(looks, request.limit) if share]
         if not shares:
-            return [], []
+            return {}, {}
         limits = (request.max_attempts, rule.MAX_LOST)
         texts = (rule.LAPSED_TEXT, rule.MAX_ATTEMPTS_TEXT, rule.MAX_LOST_TEXT, rule.UNKNOWN_OWNER)
         age = micros(request.interval_seconds)
         answers = await self._run(
             "move", request, (([look.queue], (share, *limits, look.at, age, *texts)) for look, share in shares)
         )
-        returned: list[str] = []
-        dead: list[str] = []
+        returned: dict[str, str] = {}
+        dead: dict[str, str] = {}
         for (look, _), answer in zip(shares, answers, strict=True):
             if sound(look.queue, answer) and not isinstance(
                 answer, int
             ):  # else we were held up; the next sweep judges anew
-                returned += _of_kind(answer, _RETURNED)
-                dead += _of_kind(answer, _DEAD)
+                returned |= dict.fromkeys(_of_kind(answer, _RETURNED), look.queue)
+                dead |= dict.fromkeys(_of_kind(answer, _DEAD), look.queue)
         return returned, dead
 
     async def _run(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Any]:
@@ -180,15 +201,16 @@ class Returning:
         """Ban the owner, return its messages, and only then take it off the roster: anybody can go on in between."""
         store, how = self._store, "crashed" if crashed else "left"
         declared = bool(await store.run(ROSTER, (), "ban", owner, how))
-        returned: list[str] = []
+        returned: dict[str, str] = {}
         for queue in await holding(store, owner, "ban"):
             await self._retire_in(queue, owner, how, returned, limit)
+        await store.hint({*returned.values()})
         if len(returned) >= limit:
-            return Swept(tuple(returned), more=True, declared=declared)
+            return Swept(tuple(returned), more=True, declared=declared, queues=returned)
         await store.run(ROSTER, (), "retired", owner)
-        return Swept(tuple(returned), declared=declared)
+        return Swept(tuple(returned), declared=declared, queues=returned)
 
-    async def _retire_in(self, queue: str, owner: str, how: str, returned: list[str], limit: int) -> None:
+    async def _retire_in(self, queue: str, owner: str, how: str, returned: dict[str, str], limit: int) -> None:
         """Return what it holds in one queue, page by page, until nothing is left or the limit is reached."""
         cursor = b"0"
         while len(returned) < limit:
@@ -198,7 +220,7 @@ class Returning:
             if not sound(queue, answer):
                 return  # what it held there is returned when its lease has lapsed and the keys are put right
             is_done, cursor, *ids = answer
-            returned += [text_of(id) for id in ids]
+            returned |= dict.fromkeys((text_of(id) for id in ids), queue)
             if is_done:
                 return
 
@@ -209,9 +231,9 @@ def _limited(groups: Iterable[list[str]], request: SweepRequest) -> list[_Step]:
 
 def _read_looks(seen: Iterable[tuple[list[str], Any]]) -> list[_Look]:
     return [
-        _Look(queue, at, overdue, bool(began_anew), tuple(text_of(id) for id in adopted))
+        _Look(queue, at, overdue, bool(began_anew), content, tuple(text_of(id) for id in adopted))
         for group, answer in seen
-        for queue, (at, overdue, began_anew, *adopted) in zip(group, answer, strict=True)
+        for queue, (at, overdue, began_anew, content, *adopted) in zip(group, answer, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.redis.link import Call
+from tenure.adapters.redis import together
 from tenure.adapters.redis.naming import scope_text, unique_text
 from tenure.adapters.redis.script import SEND
 from tenure.adapters.redis.store import Store, micros
@@ -100,9 +100,12 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
     pieces = [(queue, piece) for queue, parcel in parcels.items() for piece in _pieces(parcel)]
     if pieces:
         await store.make_known(parcels)
-        calls = (_call(store, queue, piece, batch) for queue, piece in pieces)
-        for (_, piece), told in zip(pieces, await store.run_all(calls, keeps=True), strict=True):
-            _tell(piece, [batch[place].message for place in piece.places], told, answers)
+        runs = list(together.groups(store, pieces, lambda one: len(one[1].places)))
+        calls = (together.call(store, SEND, ("",), [_part(store, *one, batch) for one in some]) for some in runs)
+        told = await together.run(store, calls, [len(some) for some in runs])
+        for (_, piece), answer in zip(pieces, told, strict=True):
+            _tell(piece, [batch[place].message for place in piece.places], answer, answers)
+        await store.hint(parcels)
     return [answer for answer in answers if answer is not None]
 
 
@@ -122,7 +125,7 @@ async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
     for queue, some in by_queue.items():
         entries = [entry_of(Outgoing(one.message), envelope.encode(one.message), wall, one.reason) for one in some]
         values = [value for entry in entries for value in entry]
-        calls.append(store.call(SEND, [queue], ["lenient", len(some), *values]))
+        calls.append(together.call(store, SEND, ("lenient",), [together.Part(queue, [len(some), *values])]))
     await store.run_all(calls, keeps=True)
 
 
@@ -134,12 +137,12 @@ def _pieces(parcel: Parcel) -> list[Parcel]:
     return [Parcel(parcel.places[start : start + _PIECE], parcel.raws[start : start + _PIECE]) for start in starts]
 
 
-def _call(store: Store, queue: str, parcel: Parcel, batch: Sequence[Outgoing]) -> Call:
+def _part(store: Store, queue: str, parcel: Parcel, batch: Sequence[Outgoing]) -> together.Part:
     wall = store.clock.wall()
-    arguments: list[Any] = ["", len(parcel.places)]
+    arguments: list[Any] = [len(parcel.places)]
     for place, raw in zip(parcel.places, parcel.raws, strict=True):
         arguments += entry_of(batch[place], raw, wall)
-    return store.call(SEND, [queue], arguments)
+    return together.Part(queue, arguments)
 
 
 def _tell(parcel: Parcel, messages: Sequence[Message], told: Any, answers: list[Sent | None]) -> None:

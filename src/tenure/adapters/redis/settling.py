@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from tenure import envelope
+from tenure.adapters.redis import together
+from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.outbox import Outbox
 from tenure.adapters.redis.script import ACK, SETTLE
 from tenure.adapters.redis.sending import entry_of
@@ -30,16 +32,25 @@ async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: in
     handoffs = {handoff.message.queue for entry in batch for handoff in entry.handoffs}
     if handoffs:
         await store.make_known(handoffs)
-    calls, orders = [], []
+    calls, orders, sizes, plain = list[Call](), list[list[int]](), list[int](), list[tuple[together.Part, list[int]]]()
     for queue, places in _by_queue(batch).items():
         queues, arguments, order = _ack_arguments(store, queue, batch, places, body_limit)
-        calls.append(store.call(ACK, queues, arguments))
-        orders.append(order)
+        if any(batch[place].handoffs for place in places):
+            calls.append(store.call(ACK, queues, [1, len(arguments), *arguments]))
+            orders.append(order)
+            sizes.append(1)
+        else:
+            plain.append((together.Part(queue, arguments), order))
+    for some in together.groups(store, plain, lambda one: len(one[1])):
+        calls.append(together.call(store, ACK, (len(some),), [part for part, _ in some]))
+        orders += [order for _, order in some]
+        sizes.append(len(some))
     deleted = Outcome.DELETED
-    for order, answer in zip(orders, await store.run_all(calls, keeps=True), strict=True):
+    for order, answer in zip(orders, await together.run(store, calls, sizes), strict=True):
         for n, place in enumerate(order):
             outcomes[place] = deleted if isinstance(answer, int) else _STALE[answer[n]] or deleted
     if handoffs and store.link.is_cluster:
+        await store.hint(handoffs)
         await outbox.empty([entry for entry in batch if entry.handoffs])
     return outcomes
 
@@ -126,15 +137,18 @@ async def _settle(
 ) -> list[Outcome]:
     outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
     groups = _by_queue(batch)
-    calls = []
-    for queue, places in groups.items():
-        arguments: list[Any] = []
-        for place in places:
-            arguments += _arguments(how, batch[place], rest)
-        calls.append(store.call(SETTLE, [queue], arguments))
-    for places, answers in zip(groups.values(), await store.run_all(calls, keeps=True), strict=True):
+    parts = [
+        together.Part(queue, [value for place in places for value in _arguments(how, batch[place], rest)])
+        for queue, places in groups.items()
+    ]
+    runs = list(together.groups(store, parts, lambda part: len(groups[part.queue])))
+    calls = [together.call(store, SETTLE, (), some) for some in runs]
+    told = await together.run(store, calls, [len(some) for some in runs])
+    for places, answers in zip(groups.values(), told, strict=True):
         for place, answer in zip(places, answers, strict=True):
             outcomes[place] = _STALE[answer] or outcome
+    if how == "back":
+        await store.hint(groups)
     return outcomes
 
 

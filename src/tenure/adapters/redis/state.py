@@ -1,5 +1,6 @@
-"""The state on Redis: the five ports over the store that the broker stands on too."""
+"""The state on Redis: the six ports over the store that the broker stands on too."""
 
+from tenure.adapters.redis.acts import RedisActLog
 from tenure.adapters.redis.board import RedisBoard
 from tenure.adapters.redis.journal import RedisJournal
 from tenure.adapters.redis.ledger import RedisLedger
@@ -9,7 +10,7 @@ from tenure.adapters.redis.store import Store
 
 
 class RedisState:
-    """Ledger, records, roster, journal and board on one server."""
+    """Ledger, records, roster, journal, board and audit log on one server."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`, which the broker may share."""
@@ -19,6 +20,7 @@ class RedisState:
         self._roster = RedisRoster(store)
         self._journal = RedisJournal(store)
         self._board = RedisBoard(store)
+        self._acts = RedisActLog(store)
 
     @property
     def ledger(self) -> RedisLedger:
@@ -44,6 +46,11 @@ class RedisState:
     def board(self) -> RedisBoard:
         """What operators and schedules say."""
         return self._board
+
+    @property
+    def acts(self) -> RedisActLog:
+        """The audit log."""
+        return self._acts
 
     def wall(self) -> float:
         """The server's."""

@@ -5,9 +5,10 @@ and which queues there are, and carries out scripts. It opens with the first `op
 """
 
 import asyncio
+import logging
 import os
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from redis.asyncio.connection import Connection
@@ -22,14 +23,18 @@ from tenure.adapters.redis.link import Call, Link
 from tenure.adapters.redis.listening import Listener
 from tenure.adapters.redis.naming import Names
 from tenure.adapters.redis.options import Options
-from tenure.adapters.redis.script import LOOK, Script
+from tenure.adapters.redis.script import Script
 from tenure.adapters.redis.sentinel import SentinelLink
 from tenure.adapters.redis.server_wall import ServerWall
 from tenure.clock import Clock, SystemClock
-from tenure.errors import StoreForeign
+from tenure.errors import BrokerError, ConfigurationError
 from tenure.finding import Finding
 from tenure.owner import retired
 
+logger = logging.getLogger("tenure.redis")
+
+#: On the list of queues that have something: the time less this is the score of one that is ready (`lua/listed.lua`).
+READY = 1 << 52
 #: The ways to each kind of place.
 _LINKS = {"one": Link, "sentinel": SentinelLink, "cluster": ClusterLink}
 #: A queue that was made known so long ago is made known again: somebody may have flushed the server.
@@ -203,6 +208,13 @@ class Store:
             await self._end_work()
         return answers
 
+    def checked(self, answers: list[Any], *, each: bool = False) -> list[Any]:
+        """These answers, if there is no error among them; else it is raised.
+
+        `each`: where a key is not ours, the answer is a `StoreForeign`, as in `run_each`.
+        """
+        return self.link.all_checked(answers, each=each)
+
     async def command(self, *command: Any) -> Any:
         """One plain command about what belongs to no queue."""
         return await self.command_at(self.names.common, *command)
@@ -270,40 +282,37 @@ class Store:
                 await self.command("SADD", self.names.queues, *missing)
             self._known.update(dict.fromkeys(new, now))
 
+    def not_known(self, queue: str) -> None:
+        """Make it known again with the next message."""
+        self._known.pop(queue, None)
+
     async def queues(self) -> list[str]:
-        """Every queue that was ever used here."""
+        """Every queue there is, by name; one that stayed empty may have been forgotten."""
         return sorted(read_queues(await self.command("SMEMBERS", self.names.queues)))
 
-    # --- waiting ----------------------------------------------------------------------------------------
+    async def hint(self, queues: Iterable[str]) -> None:
+        """In a cluster, where scripts do not reach the list: something was put into these queues."""
+        if self.link.is_cluster:
+            await self.list_again(dict.fromkeys(queues, 0))
 
-    async def wait(self, queues: Sequence[str], limit: float) -> None:
-        """Return when something may have become leasable in `queues`, or after `limit` seconds."""
-        deadline = self.clock.monotonic() + limit
-        channels = [self.names.wake(queue) for queue in queues]
-        await self.listener.subscribe(channels)
-        # First enter, then look: what happens after the look is heard.
-        waiter = self.listener.enter(channels)
+    async def list_again(self, waits: Mapping[str, int]) -> None:
+        """In a cluster: list queues by the microseconds until something is ready there; below 0: there is nothing.
+
+        What was done is done, whatever becomes of the hint: all queues are looked at again and again.
+        """
+        if not waits:
+            return
+        now = micros(self.clock.monotonic() if self.is_virtual else self.wall.now())
+        names, commands = self.names, list[tuple[Any, ...]]()
+        found = [queue for queue, wait in waits.items() if wait >= 0]
+        if found:
+            scores = [(now + waits[queue] if waits[queue] else now - READY, names.queue(queue)) for queue in found]
+            commands.append(("ZADD", names.busy, "LT", *[value for pair in scores for value in pair]))
+            commands.append(("SADD", names.queues, *found))
+        empty = [names.queue(queue) for queue, wait in waits.items() if wait < 0]
+        if empty:
+            commands.append(("ZREM", names.busy, *empty))
         try:
-            due_in = await self._leasable_in(queues)
-            left = deadline - self.clock.monotonic()
-            if due_in is not None:
-                left = min(left, due_in)
-            if left > 0:
-                await asyncio.wait((waiter,), timeout=left)
-            if waiter.done() and not waiter.result():
-                raise faults.away(self.options.place, None, sent=False)
-        finally:
-            self.listener.leave(waiter)
-
-    async def _leasable_in(self, queues: Sequence[str]) -> float | None:
-        groups = [[queue] for queue in queues] if self.link.is_cluster else [list(queues)]
-        answers = await self.run_each([self.call(LOOK, group, ()) for group in groups], writes=False)
-        if any(isinstance(answer, StoreForeign) for answer in answers):
-            # One of them cannot be read; it must not keep the others waiting.
-            answers = await self.run_each([self.call(LOOK, [queue], ()) for queue in queues], writes=False)
-            foreign = [answer for answer in answers if isinstance(answer, StoreForeign)]
-            if len(foreign) == len(answers):
-                raise foreign[0]
-            answers = [answer for answer in answers if not isinstance(answer, StoreForeign)]
-        # A timer may go off a hair too early.
-        return min(((answer + 1) / 1e6 if answer else 0.0 for answer in answers if answer >= 0), default=None)
+            await self.commands_at(names.common, commands)
+        except (BrokerError, ConfigurationError) as error:
+            logger.debug("they are listed when all queues are looked at: %s", error)

@@ -1,99 +1,109 @@
--- Done. ARGV: number of loans; for each fence, owner, count, count times id and result; then hand-offs: the number of
--- the ack among all, the number of the queue among KEYS, count, entries as for `store`; or the number of the ack, 0, and
--- those for queues that are out of reach, as they are: they are kept until they are sent.
+-- Done. ARGV: how many queues; then for each (each.lua) the number of loans; for each fence, owner, count, count times id and
+-- result; then, if it is one queue, hand-offs: the number of the ack among all, the number of the queue among KEYS, count,
+-- entries as for `store`; or the number of the ack, 0, and those for queues that are out of reach, as they are: they are kept
+-- until they are sent.
 -- Returns 1 (deleted), 2 (taken over) or 3 (already gone) for each; or the count, if all are deleted.
-local P = KEYS[1]
-local now = time_of(P, false)
-local answers, order, deleted = {}, {}, 0
-local ids, streams, rows, fences_used, seen = {}, {}, {}, {}, {}
-local slow = {}
-local at = 5
-for _ = 1, tonumber(ARGV[4]) do
-  local fence, owner, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  at = at + 3
-  local own = {}
-  for n = 1, count do own[n] = ARGV[at + 2 * n - 2] end
-  local is_mine = owner_of(P, fence) == owner
-  local fences, records = fetch(P .. 'l', own), fetch(P .. 'm', own)
-  local mine = 0
-  for n, id in ipairs(own) do
-    local record, answer = records[n], 1
-    if is_mine and fences[n] == fence and record and not seen[id] then
-      seen[id] = true
-      mine = mine + 1
-      deleted = deleted + 1
-      ids[deleted] = id
-      -- Somebody has written over it while it was run: it is done all the same.
-      record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
-      local _, level, place = read(record)
-      if level then
-        local entries = streams[level]
-        if not entries then
-          entries = {}
-          streams[level] = entries
+return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'bk', 'bn', 'bw')
+  local now, range = time_of(P, false, meta), {meta[3], meta[4], meta[5]}
+  local answers, order, deleted = {}, {}, 0
+  local ids, streams, rows, fences_used, seen = {}, {}, {}, {}, {}
+  local slow = {}
+  local at = first + 1
+  for _ = 1, tonumber(ARGV[first]) do
+    local fence, owner, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+    at = at + 3
+    local own = {}
+    for n = 1, count do own[n] = ARGV[at + 2 * n - 2] end
+    local is_mine = owner_of(P, fence) == owner
+    local fences, records = fetch(P .. 'l', own), fetch(P .. 'm', own)
+    local mine = 0
+    for n, id in ipairs(own) do
+      local record, answer = records[n], 1
+      if is_mine and fences[n] == fence and record and not seen[id] then
+        seen[id] = true
+        mine = mine + 1
+        deleted = deleted + 1
+        ids[deleted] = id
+        local mark, level, place = read(record)
+        if not level then
+          -- Somebody has written over it while it was run: it is done all the same.
+          record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
+          mark, level, place = read(record)
         end
-        entries[#entries + 1] = place .. '-0'
+        if level then
+          local entries = streams[level]
+          if not entries then
+            entries = {}
+            streams[level] = entries
+          end
+          entries[#entries + 1] = place .. '-0'
+        end
+        local result = ARGV[at + 2 * n - 1]
+        rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
+        if mark == 'x' then slow[#slow + 1] = {id, result} end
+      elseif fences[n] and not seen[id] then
+        answer = 2
+      else
+        answer = 3
       end
-      local result = ARGV[at + 2 * n - 1]
-      rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
-      if sub(record, 1, 1) == 'x' then slow[#slow + 1] = {id, result} end
-    elseif fences[n] and not seen[id] then
-      answer = 2
-    else
-      answer = 3
+      answers[#answers + 1] = answer
+      order[#answers] = id
     end
-    answers[#answers + 1] = answer
-    order[#answers] = id
+    if mine > 0 then fences_used[#fences_used + 1] = {fence, mine} end
+    at = at + 2 * count
   end
-  if mine > 0 then fences_used[#fences_used + 1] = {fence, mine} end
-  at = at + 2 * count
-end
-if deleted > 0 then
-  -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
-  check_queue(P, now)
-  for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
-  for _, one in ipairs(slow) do
-    local key = call('HGET', P .. 'x:' .. one[1], 'k')
-    if key then call('HLEN', P .. 'k:' .. key) end
+  if deleted > 0 then
+    -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+    -- The others were read above.
+    width_of(P, range[3])
+    call('HLEN', P .. 'n')
+    call('ZCARD', P .. 'd')
+    call('HLEN', P .. 'done:' .. bucket_at(P, now))
+    for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
+    for _, one in ipairs(slow) do
+      local key = call('HGET', P .. 'x:' .. one[1], 'k')
+      if key then call('HLEN', P .. 'k:' .. key) end
+    end
+    local next_at = at
+    while next_at <= last do
+      local queue = tonumber(ARGV[next_at + 1])
+      if queue == 0 then
+        call('HLEN', P .. 'outbox')
+        next_at = next_at + 3
+      else
+        local _, given, after = check_entries(KEYS[queue], next_at + 3, tonumber(ARGV[next_at + 2]))
+        check_queue(KEYS[queue])
+        finished(KEYS[queue], now, given)
+        next_at = after
+      end
+    end
+    -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
+    many('HDEL', P .. 'l', ids)
+    many('ZREM', P .. 'd', ids)
+    many('HDEL', P .. 'm', ids)
+    for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
+    for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
+    keep_finished(P, now, rows, 'C', ids, range)
+    for _, one in ipairs(slow) do
+      end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
+      call('HDEL', P .. 'x:' .. one[1], 'r')
+      outlive(P, one[1])
+    end
   end
-  local next_at = at
-  while next_at <= #ARGV do
-    local queue = tonumber(ARGV[next_at + 1])
+  while at <= last do
+    local which, queue, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
     if queue == 0 then
-      call('HLEN', P .. 'outbox')
-      next_at = next_at + 3
+      if answers[which] == 1 then call('HSET', P .. 'outbox', order[which], ARGV[at + 2]) end
+      at = at + 3
+    elseif answers[which] == 1 then
+      local _, _, next_at = store(KEYS[queue], at + 3, count, true)
+      at = next_at
     else
-      local _, given, after = check_entries(KEYS[queue], next_at + 3, tonumber(ARGV[next_at + 2]))
-      check_queue(KEYS[queue])
-      finished(KEYS[queue], now, given)
-      next_at = after
+      at = at + 3
+      for _ = 1, count do at = at + (#ARGV[at] == 1 and 4 or 5) end
     end
   end
-  -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
-  many('HDEL', P .. 'l', ids)
-  many('ZREM', P .. 'd', ids)
-  many('HDEL', P .. 'm', ids)
-  for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
-  for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
-  keep_finished(P, now, rows)
-  for _, one in ipairs(slow) do
-    end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
-    call('HDEL', P .. 'x:' .. one[1], 'r')
-    outlive(P, one[1])
-  end
-end
-while at <= #ARGV do
-  local which, queue, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  if queue == 0 then
-    if answers[which] == 1 then call('HSET', P .. 'outbox', order[which], ARGV[at + 2]) end
-    at = at + 3
-  elseif answers[which] == 1 then
-    local _, _, next_at = store(KEYS[queue], at + 3, count, true)
-    at = next_at
-  else
-    at = at + 3
-    for _ = 1, count do at = at + (#ARGV[at] == 1 and 4 or 5) end
-  end
-end
-if deleted == #answers then return deleted end
-return answers
+  if deleted == #answers then return deleted end
+  return answers
+end)

@@ -69,5 +69,8 @@ local function finish(back)
   many('HDEL', P .. 'l', back.ids)
   many('ZREM', P .. 'd', back.ids)
   for fence, count in pairs(back.by_fence) do give_up(P, fence, count) end
-  if next(back.waiting) then call('PUBLISH', P .. 'wake', '') end
+  if next(back.waiting) then
+    list_ready(P)
+    call('PUBLISH', P .. 'wake', '')
+  end
 end

@@ -16,8 +16,12 @@
 --            microseconds; half a microsecond more marks a lease that got a fresh window and was not touched since
 --   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it; for a
 --            holder without presence NO_PRESENCE (move.lua) follows the request
---   dead     zset place -> id
+--   dead     zset end -> id, by Redis's own clock; what an older version put there lies by its place
 --   done:<i> hash id -> record of what is finished, in buckets of time that are dropped as a whole
+--   ended:C:<i>, ended:X:<i>   list: the ids of each batch that was completed or cancelled, of the same bucket; for people
+--            who look. Older versions made none
+--   beats    hash id -> "<fence>:<beats>:<last>:<seconds>:<size>:<predicted>" of what was touched; what it says under
+--            another fence counts for nothing. It is tidied by touch, and goes by itself
 --   x:<id>   hash: counters d a c l, reason r, envelope e, key k, unique u, lease s, max attempts ma, notes pg cp, ...
 --   h:<id>   list: the last endings
 --   k:<scope>, u:<scope>   who has a key; who waits under a `unique`

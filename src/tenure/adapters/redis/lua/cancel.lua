@@ -2,7 +2,7 @@
 -- Returns the state of each until now; '' if nothing was changed.
 local P, verb = KEYS[1], ARGV[4]
 local now, CANCELS = time_of(P, true), 32 -- notice.py, KEPT_CANCELS
-local answers, chosen, seen, rows, leased = {}, {}, {}, {}, {}
+local answers, chosen, seen, rows, ended, leased = {}, {}, {}, {}, {}, {}
 check_queue(P, now)
 call('GET', G .. 'cancels')
 call('LLEN', G .. 'cancelled')
@@ -50,8 +50,9 @@ for _, one in ipairs(chosen) do
   remember(P, id, ending('cancelled', owner))
   outlive(P, id)
   rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', record, '')
+  ended[#ended + 1] = id
 end
-if #rows > 0 then keep_finished(P, now, rows) end
+if #rows > 0 then keep_finished(P, now, rows, 'X', ended) end
 if #leased > 0 then
   many('RPUSH', G .. 'cancelled', leased)
   call('LTRIM', G .. 'cancelled', -CANCELS, -1)

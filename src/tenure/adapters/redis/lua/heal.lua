@@ -76,5 +76,8 @@ if told.levels then
   table.sort(all, function(a, b) return a > b end)
   call('HSET', P .. 'meta', 'p', table.concat(all))
 end
-if stirred then call('PUBLISH', P .. 'wake', '') end
+if stirred then
+  list_ready(P)
+  call('PUBLISH', P .. 'wake', '')
+end
 return moved

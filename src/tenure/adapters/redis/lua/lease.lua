@@ -1,21 +1,26 @@
 -- Lend from one queue or several. ARGV: owner, request, want, seconds, least and most seconds (microseconds all), '1' if
--- the owner has presence, most bytes of envelopes, how many this call has lent elsewhere, how many were lent from each queue
--- before, then task and seconds of those that differ. The first message of a call is lent whatever its size.
+-- the owner has presence, most bytes of envelopes, how many this call has lent elsewhere, '1' if these queues were found on the
+-- list of those that have something (listed.lua), how many were lent from each queue before, then task and seconds of those
+-- that differ. The first message of a call is lent whatever its size.
 -- Returns -1 for a banned owner; else for each loan: number of the queue, fence, seconds, ids, envelopes, and place and
--- counters of those that are not lent for the first time.
+-- counters of those that are not lent for the first time. Of a listed queue in which a key is not ours: -2, its number, what is
+-- wrong. In a cluster, last: -3, and when to ask this queue again (0: now; else microseconds; -1: nothing is there).
 local OWNER, REQUEST, SECONDS, LEAST, MOST = ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local HAS_PRESENCE, BYTES = ARGV[10] == '1', tonumber(ARGV[11])
+local HAS_PRESENCE, BYTES, BY_LIST = ARGV[10] == '1', tonumber(ARGV[11]), ARGV[13] == '1'
+-- A listed queue in which a key is not ours is asked again after so long.
+local PATIENCE = 5000000
 local FAIRNESS = 10
 -- So many entries of a stream are read in one step: their sizes are not known before.
 local ENTRIES = 16
 local by_task
-for i = 13 + #KEYS - 1, #ARGV, 2 do
+for i = 14 + #KEYS - 1, #ARGV, 2 do
   by_task = by_task or {}
   by_task[ARGV[i]] = tonumber(ARGV[i + 1])
 end
 
--- Bytes that were taken, of how many messages; and whether the next one was too many.
-local bytes, count_taken, is_full = 0, tonumber(ARGV[12]), false
+-- Bytes that were taken, of how many messages; whether the next one was too many; whether some were passed over, so that
+-- less than was asked for does not mean that nothing is left.
+local bytes, count_taken, is_full, has_passed = 0, tonumber(ARGV[12]), false, false
 
 -- Whether there is room for one more message of that size. If so, it counts.
 local function fits(raw)
@@ -27,6 +32,9 @@ local function fits(raw)
   return true
 end
 
+-- Of the meta of a queue, as it was before this call: the cursor of the usual priority, and the highest place.
+local cursors, highest_place = {}, nil
+
 -- What was taken so far, to be put back if a key of another kind is met on the way.
 local undo = {}
 
@@ -34,7 +42,14 @@ local function put_back()
   for i = #undo, 1, -1 do call(unpack(undo[i])) end
 end
 
+-- When the first delayed message that is not due yet will be; nil: there is none.
+local next_due
+
 local function promote(P, now)
+  local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')
+  next_due = tonumber(first[2] or '')
+  if not next_due or next_due > now then return end
+  next_due = now
   local due = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'LIMIT', 0, PIECE)
   if #due == 0 then return end
   local records, by_level = fetch(P .. 'm', due), {}
@@ -65,7 +80,7 @@ local function take_back(P, level, want, taken, raws, found)
   local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
   if #ids == 0 then return end
   local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level), '^%d+'))
-  local over = {}
+  local over, before = {}, #taken
   for n, id in ipairs(ids) do
     local record = readable(P, id, records[n])
     local _, own, place = read(record)
@@ -85,6 +100,7 @@ local function take_back(P, level, want, taken, raws, found)
     end
     over[n] = id
   end
+  has_passed = has_passed or #over > #taken - before
   many('ZREM', P .. 'b' .. level, over)
 end
 
@@ -135,8 +151,10 @@ end
 
 -- Those that are lent for the first time.
 local function take_new(P, level, want, taken, raws, found)
-  local kept = call('HGET', P .. 'meta', 'c' .. level)
-  local before = cursor_of(P, level, kept)
+  local kept = cursors[level]
+  if kept == nil then kept = call('HGET', P .. 'meta', 'c' .. level) end
+  cursors[level] = nil
+  local before = cursor_of(P, level, kept or '')
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
   undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
@@ -144,7 +162,7 @@ local function take_new(P, level, want, taken, raws, found)
   -- Somebody has set the group back: those that were read before are not lent twice.
   local again = tonumber(match(entries[1][1], '^%d+')) <= tonumber(match(before, '^%d+')) and {}
   for _, id in ipairs(again and taken or {}) do again[id] = true end
-  local ids, count = {}, #entries
+  local ids, count, already = {}, #entries, #taken
   for n = 1, count do
     local fields = entries[n][2]
     ids[n] = fields and #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and fields[2] or ''
@@ -169,7 +187,8 @@ local function take_new(P, level, want, taken, raws, found)
     end
     last = entry[1]
   end
-  local highest = math.max(stored(call('HGET', P .. 'meta', 'n')) or 0, raw_time())
+  has_passed = has_passed or size - already < count
+  local highest = math.max(highest_place or 0, raw_time())
   if tonumber(match(last, '^%d+')) > highest and go_on_from(P, level, highest) then
     call('HSET', P .. 'meta', 'c' .. level, num(highest) .. '-0')
   elseif not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
@@ -258,31 +277,59 @@ local function pick(P, now, levels, want, lent)
       if more[n][5] then call('ZCARD', P .. 'u:' .. more[n][5]) end
     end
   end
+  if next(more) then
+    -- Counters cannot be put back: a key of another kind must be found before they are raised.
+    call('HLEN', P .. 'l')
+    call('ZCARD', P .. 'd')
+    call('HLEN', P .. 'loan')
+    call('HLEN', P .. 'n')
+  end
   return ids, raws, records, more
 end
 
+-- From now on these are lent.
+local function note_loans(P, order, who, marks, deadlines)
+  for _, loan in ipairs(order) do
+    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
+    undo[#undo + 1] = {'HDEL', P .. 'loan', loan.fence}
+    call('HSET', P .. 'n', loan.fence, loan.size)
+    undo[#undo + 1] = {'HDEL', P .. 'n', loan.fence}
+  end
+  many('HSET', P .. 'l', marks)
+  for _, loan in ipairs(order) do
+    for start = 1, loan.size, PIECE do
+      undo[#undo + 1] = {'HDEL', P .. 'l', unpack(loan.ids, start, math.min(start + PIECE - 1, loan.size))}
+    end
+  end
+  many('ZADD', P .. 'd', deadlines)
+end
+
+-- When to ask the last queue again.
+local next_in = 0
+
 local function lend(P, number, want, lent, reply)
-  local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p')
-  local levels = (meta[4] or ''):gsub('%D', '')
-  if levels == '' then return 0 end
-  local now = time_of(P, false, meta)
-  -- A key of another kind where one of ours should be must be found before anything is changed.
-  call('HLEN', P .. 'm')
-  call('HLEN', P .. 'l')
-  call('ZCARD', P .. 'd')
-  call('HLEN', P .. 'loan')
-  call('HLEN', P .. 'n')
-  undo = {}
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p', 'n', 'c5')
+  local levels, now = (meta[4] or ''):gsub('%D', ''), time_of(P, false, meta)
+  cursors, highest_place = {['5'] = meta[6]}, stored(meta[5])
+  if levels == '' then
+    next_in = list_empty(P, now) or -1
+    return 0
+  end
+  undo, has_passed = {}, false
   local is_done, ids, raws, records, more = pcall(pick, P, now, levels, want, lent)
   if not is_done then
     put_back()
     error(ids, 0)
   end
   local count = #ids
-  if count == 0 then return 0 end
-  time_of(P, true, meta)
+  next_in = 0
+  if count == 0 then
+    if has_passed then list_last(P) else next_in = list_empty(P, now, next_due or false) or -1 end
+    return 0
+  end
+  if GIVEN == '' and raw_time() < (stored(meta[1]) or 0) then time_of(P, true, meta) end
   local fence = math.max((stored(meta[3]) or 0) + 1, now)
-  local loans, order, marks, deadlines, size = {}, {}, {}, {}, 0
+  local loans, order, marks, deadlines, size, first_end = {}, {}, {}, {}, 0, math.huge
   for n = 1, count do
     local id, raw, record, counters, seconds = ids[n], raws[n], records[n], '', SECONDS
     if more[n] then
@@ -295,7 +342,7 @@ local function lend(P, number, want, lent, reply)
       loan = {fence = num(fence), seconds = num(seconds), deadline = num(now + seconds), size = 0, ids = {}, raws = {}, counters = {}}
       loans[seconds] = loan
       order[#order + 1] = loan
-      fence = fence + 1
+      fence, first_end = fence + 1, math.min(first_end, seconds)
     end
     local own = loan.size + 1
     loan.size = own
@@ -309,14 +356,27 @@ local function lend(P, number, want, lent, reply)
     size = size + 2
   end
   local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST .. (HAS_PRESENCE and '' or NO_PRESENCE)
+  local is_noted, trouble = pcall(note_loans, P, order, who, marks, deadlines)
+  if not is_noted then
+    put_back()
+    error(trouble, 0)
+  end
   for _, loan in ipairs(order) do
-    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
-    call('HSET', P .. 'n', loan.fence, loan.size)
     reply[#reply + 1] = {number, loan.fence, loan.seconds, loan.ids, loan.raws, loan.counters}
   end
-  many('HSET', P .. 'l', marks)
-  many('ZADD', P .. 'd', deadlines)
-  call('HSET', P .. 'meta', 'f', num(fence - 1))
+  -- The next sweep after that moment looks here.
+  if not IS_APART then redis.pcall('ZADD', G .. 'lent', 'LT', num(listing_time() + first_end), P) end
+  local raw = GIVEN == '' and raw_time()
+  if raw and raw - (stored(meta[1]) or 0) > 10000 then
+    call('HSET', P .. 'meta', 'f', num(fence - 1), 't', num(raw))
+  else
+    call('HSET', P .. 'meta', 'f', num(fence - 1))
+  end
+  if count < want and not is_full and not has_passed then
+    next_in = list_empty(P, now, next_due or false) or -1
+  elseif BY_LIST then
+    list_last(P)
+  end
   return count
 end
 
@@ -324,10 +384,17 @@ if is_banned(OWNER) then return -1 end
 local left, reply = tonumber(ARGV[6]), {}
 for i = 1, #KEYS - 1 do
   if left > 0 then
-    local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[12 + i]), reply)
-    -- What is lent by now is told; what is wrong with this queue is told when it is the first.
-    if not is_done and #reply == 0 then error(count, 0) end
-    left = is_done and not is_full and left - count or 0
+    local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[13 + i]), reply)
+    local text = not is_done and (type(count) == 'table' and count.err or tostring(count))
+    if text and BY_LIST and find(text, 'WRONGTYPE', 1, true) then
+      redis.pcall('ZADD', BUSY, num(listing_time() + PATIENCE), KEYS[i])
+      reply[#reply + 1] = {-2, i - 1, text}
+    else
+      -- What is lent by now is told; what is wrong with this queue is told when it is the first.
+      if text and #reply == 0 then error(count, 0) end
+      left = is_done and not is_full and left - count or 0
+    end
   end
 end
+if IS_APART then reply[#reply + 1] = {-3, next_in} end
 return reply

@@ -204,7 +204,7 @@ local function bury(P, id, record, reason)
   local raw = raw_of(P, id, level, place)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('XDEL', P .. 's' .. level, place .. '-0')
-  call('ZADD', P .. 'dead', place, id)
+  call('ZADD', P .. 'dead', num(raw_time()), id)
   end_claim(P, id, call('HGET', P .. 'x:' .. id, 'k'), 'free')
 end
 
@@ -216,29 +216,34 @@ local function widen(P, now, oldest, newest)
   for old = newest, math.max(oldest, newest - 100), -1 do
     if call('EXISTS', P .. 'done:' .. old) == 1 then
       call('RENAME', P .. 'done:' .. old, P .. 'done:' .. i)
+      for _, list in ipairs({'ended:C:', 'ended:X:'}) do redis.pcall('RENAME', P .. list .. old, P .. list .. i) end
       i = i - 1
     end
   end
   call('HSET', P .. 'meta', 'bk', i + 1, 'bn', '')
 end
 
-local function keep_finished(P, now, rows)
-  local meta = call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
+-- `ids` of `rows` ended together, as completed (C) or cancelled (X). The list of them is for people who look, and dropped
+-- with the bucket; if somebody has put something else there, it is done without. `range`: the fields bk, bn and bw of meta, for
+-- whoever has read them already.
+local function keep_finished(P, now, rows, state, ids, range)
+  local meta = range or call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
   local width = width_of(P, meta[3])
   local current = bucket_at(P, now)
   local oldest, newest = stored(meta[1], 0, current), stored(meta[2], 0, current + 100)
   if WIDTH >= 2 * width and oldest and newest then
     widen(P, now, oldest, newest)
-    newest = nil
+    meta, newest = call('HMGET', P .. 'meta', 'bk'), nil
   end
   local i = bucket_at(P, now)
   local key = P .. 'done:' .. i
   many('HSET', key, rows)
   if newest ~= i then
-    if not oldest then call('HSET', P .. 'meta', 'bk', i) end
-    call('HSET', P .. 'meta', 'bn', i, 'bw', num(width_of(P)))
+    call('HSET', P .. 'meta', 'bn', i, 'bw', num(width_of(P)), 'bk', oldest and meta[1] or i)
     call('EXPIRE', key, 2 * seconds_of(KEEP))
   end
+  local list = P .. 'ended:' .. state .. ':' .. i
+  if redis.pcall('RPUSH', list, table.concat(ids, '\n')) == 1 then call('EXPIRE', list, 2 * seconds_of(KEEP)) end
 end
 
 local function as_finished(state, record, result)
@@ -258,7 +263,7 @@ local function set_aside(P, id, level, place, raw, why)
   call('HSET', P .. 'm', id, 'x' .. level .. place .. '|0|')
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, ending('dead', nil, reason))
-  call('ZADD', P .. 'dead', place, id)
+  call('ZADD', P .. 'dead', num(raw_time()), id)
 end
 
 -- A message whose record cannot be read, nor made anew: what stands there instead of the record is kept. It is lent no more.

@@ -32,5 +32,8 @@ for _, one in ipairs(chosen) do
   let_wait(P, id, level, place, nil, unique)
   remember(P, id, ending('redriven'))
 end
-if #chosen > 0 then call('PUBLISH', P .. 'wake', '') end
+if #chosen > 0 then
+  list_ready(P)
+  call('PUBLISH', P .. 'wake', '')
+end
 return answers

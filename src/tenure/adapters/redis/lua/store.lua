@@ -57,8 +57,11 @@ local function bury_new(P, level, place, id, tail, raw, reason)
   call('HSET', P .. 'm', id, 'x' .. level .. place .. tail)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, '{"at":' .. WALL .. ',"how":"dead","reason":' .. reason .. '}')
-  call('ZADD', P .. 'dead', place, id)
+  call('ZADD', P .. 'dead', num(raw_time()), id)
 end
+
+-- In how many microseconds the first of those that were stored can be leased.
+local soonest
 
 local function store_special(P, now, place, a, lenient)
   local level, id, tail, raw, x = sub(ARGV[a], 2), ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], cjson.decode(ARGV[a + 4])
@@ -94,7 +97,9 @@ local function store_special(P, now, place, a, lenient)
   if x.d then
     call('HSET', P .. 'x:' .. id, 'e', raw)
     call('ZADD', P .. 'z', num(now + x.d), id)
+    soonest = math.min(soonest or LONGEST, x.d)
   else
+    soonest = 0
     put(P, level, place, id, raw)
   end
   return ''
@@ -145,7 +150,13 @@ local function store(P, at, count, lenient)
   local place, levels = math.max(stored(meta[3]) or 0, raw_time()), meta[4] or ''
   local after = num(place + count)
   -- A new queue: if another server takes over before the first sweep, that must be noticed too.
-  if not meta[4] then call('HSET', P .. 'meta', 'run', run_id()) end
+  if not meta[4] then
+    call('HSET', P .. 'meta', 'run', run_id())
+    make_known(P)
+    -- It may have been forgotten, to expire.
+    call('PERSIST', P .. 'meta')
+  end
+  soonest = nil
   local new, rows, size, answers, all_new, used = {}, {}, 0, {}, true, nil
   for n = 1, count do
     local a, id = places[n], ids[n]
@@ -164,7 +175,7 @@ local function store(P, at, count, lenient)
         local record = kind .. number .. ARGV[a + 2]
         local is_there = put(P, kind, number, id, ARGV[a + 3])
         rows[size + 1], rows[size + 2] = id, is_there and record or 'x' .. record
-        size = size + 2
+        size, soonest = size + 2, 0
         answer = ''
       end
       if answer == '' then new[id] = true end
@@ -174,6 +185,9 @@ local function store(P, at, count, lenient)
   end
   call('HSET', P .. 'meta', 'n', after)
   many('HSET', P .. 'm', rows)
-  if next(new) then call('PUBLISH', P .. 'wake', '') end
+  if soonest then
+    list_due(P, soonest)
+    call('PUBLISH', P .. 'wake', '')
+  end
   return answers, all_new, next_at
 end

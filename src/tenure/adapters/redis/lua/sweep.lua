@@ -1,7 +1,8 @@
 -- Return what is overdue, or give leases a fresh window: once between two touches, marked by half a microsecond in the
 -- deadline, so that nothing is excused for ever. ARGV: mode, lease in microseconds, then
 -- look:  several queues; limit. Adopts what has no deadline. Returns for each queue its time, how many are overdue, 1 if the
---        server is another one than before, or began anew, while something was lent, and the ids adopted.
+--        server is another one than before, or began anew, while something was lent; 0 if nothing is there, 1 if something is,
+--        2 if something is lent, -1 if it was empty for an hour and is forgotten; and the ids adopted.
 -- grace: one queue; cursor. Returns the next cursor, and how many got a fresh window.
 -- excuse: one queue; how long a silence was, and how many of those that lapsed in it to skip. The others get a fresh window.
 --        Returns 1 if there may be more, how many got one, and how many were left as they are.
@@ -79,7 +80,9 @@ end
 local function forget(P, now)
   local oldest, kept = stored(call('HGET', P .. 'meta', 'bk')), bucket_at(P, now - KEEP)
   if not oldest or oldest >= kept then return end
-  for i = math.max(oldest, kept - 100), kept - 1 do call('UNLINK', P .. 'done:' .. i) end
+  for i = math.max(oldest, kept - 100), kept - 1 do
+    call('UNLINK', P .. 'done:' .. i, P .. 'ended:C:' .. i, P .. 'ended:X:' .. i)
+  end
   call('HSET', P .. 'meta', 'bk', kept)
 end
 
@@ -106,7 +109,19 @@ if mode == 'look' then
       adopted = adopt(P, now, lent, call('ZCARD', P .. 'd'))
       shorten(P, now, adopted)
     end
-    reply[i] = {num(now), overdue, began_anew, unpack(adopted, 1, math.min(#adopted, 5000))}
+    local content = 2
+    if lent == 0 and call('ZCARD', P .. 'd') == 0 then
+      local delayed, dead = redis.pcall('ZCARD', P .. 'z'), redis.pcall('ZCARD', P .. 'dead')
+      if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
+      content = call('HLEN', P .. 'm') == 0 and delayed == 0 and dead == 0 and 0 or 1
+      if content == 0 then content = -forget_if_idle(P, now) end
+    elseif not IS_APART then
+      -- To be looked at again when the first lease has ended.
+      local first = call('ZRANGE', P .. 'd', 0, 0, 'WITHSCORES')
+      local left = math.min(LONGEST, (tonumber(first[2] or '') or now) - now)
+      redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
+    end
+    reply[i] = {num(now), overdue, began_anew, content, unpack(adopted, 1, math.min(#adopted, 5000))}
   end
   return reply
 end

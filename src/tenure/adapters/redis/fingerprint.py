@@ -1,0 +1,33 @@
+"""Fingerprints of events: four bytes for each, by which those of one message are found without reading all.
+
+`lua/journal.lua` keeps them by place, and `lua/about.lua` looks through them. A mark that several messages share, or
+that looks as if nothing were known, leads to a page on which the message does not stand: it is read for nothing. Pure.
+"""
+
+import struct
+from collections.abc import Sequence
+from zlib import crc32
+
+from tenure.event import Event
+
+#: Of an event that is about no message. (Zeros: an older version wrote it, and nothing is known.)
+_NOBODY = 0xFFFF_FFFF
+
+
+def mark_bytes(message_id: str) -> bytes:
+    """The mark of a message."""
+    return struct.pack("<I", crc32(message_id.encode()))
+
+
+def marks_of(events: Sequence[Event]) -> tuple[bytes, bytes]:
+    """The mark of each event; and mark and number of the event for every other message that it names."""
+    # One for each message that is completed: nothing here may take long.
+    marks = [_NOBODY if event.message_id is None else crc32(event.message_id.encode()) for event in events]
+    several = [(number, event) for number, event in enumerate(events) if "ids" in event.data]
+    named: list[int] = []
+    for number, event in several:
+        ids = event.data["ids"]
+        for id in ids if isinstance(ids, list | tuple) else ():
+            if isinstance(id, str) and id != event.message_id:
+                named += (crc32(id.encode()), number)
+    return struct.pack(f"<{len(marks)}I", *marks), struct.pack(f"<{len(named)}I", *named)

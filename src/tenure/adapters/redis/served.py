@@ -1,0 +1,56 @@
+"""Served: which queues a worker asks for, by names and patterns, and which way they are looked for.
+
+A few names are asked one by one, in one step. Patterns, and many names, are looked for on the list of queues that have
+something (`listing.py`). Used by `lending.py` and `waiting.py`.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from tenure.rules.queue_pattern import has_pattern, served_of
+
+#: So many names are asked whether they have something or not.
+FEW = 8
+#: Queues of which is remembered whether they are served.
+_MOST_KEPT = 100_000
+
+
+def is_few(queues: Sequence[str]) -> bool:
+    """Whether each of these can be asked."""
+    return len(queues) <= FEW and not has_pattern(queues)
+
+
+class Served:
+    """The queues that a request stands for."""
+
+    def __init__(self, queues: tuple[str, ...], excluded: tuple[str, ...]) -> None:
+        """Names and patterns; without `excluded`."""
+        self._queues = queues
+        self._excluded = excluded
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, queue: object) -> bool:
+        """Whether one is served."""
+        return isinstance(queue, str) and bool(self.of((queue,)))
+
+    def of(self, queues: Iterable[str]) -> list[str]:
+        """Those that are served, in their order."""
+        queues, known = list(queues), self._known
+        new = [queue for queue in queues if queue not in known]
+        if new:
+            if len(known) >= _MOST_KEPT:
+                known.clear()
+                new = queues
+            known.update(dict.fromkeys(new, False))
+            known.update(dict.fromkeys(served_of(new, self._queues, self._excluded), True))
+        return [queue for queue in queues if known[queue]]
+
+    def names(self) -> list[str]:
+        """Those that are served by their names."""
+        return [queue for queue in self._queues if "*" not in queue and queue not in self._excluded]
+
+
+@lru_cache(maxsize=64)
+def served(queues: tuple[str, ...], excluded: tuple[str, ...]) -> Served:
+    """The same object for the same request, so that it is worked out once."""
+    return Served(queues, excluded)

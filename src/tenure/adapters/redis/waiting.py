@@ -1,0 +1,100 @@
+"""Waiting: until something may be leased, however many queues are served, on one connection and without asking again.
+
+A few queues are listened to one by one, and each is looked at once. For patterns and many names there is one
+subscription to all channels of the place, and one look at the list of queues that have something (`listing.py`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from tenure.adapters.redis import faults
+from tenure.adapters.redis.listing import Listing
+from tenure.adapters.redis.naming import Names
+from tenure.adapters.redis.script import LOOK
+from tenure.adapters.redis.served import Served, is_few, served
+from tenure.adapters.redis.store import Store
+from tenure.errors import StoreForeign
+
+
+class _Channels:
+    """The channels of the queues that are served."""
+
+    def __init__(self, names: Names, served: Served) -> None:
+        self._names = names
+        self._served = served
+
+    def __contains__(self, channel: object) -> bool:
+        queue = self._names.woken(channel) if isinstance(channel, bytes) else None
+        return queue is not None and queue in self._served
+
+
+class Waiting:
+    """Those who wait for something to lease."""
+
+    def __init__(self, store: Store, listing: Listing) -> None:
+        """Stand on `store`."""
+        self._store = store
+        self._listing = listing
+
+    async def wait(self, queues: Sequence[str], limit: float, excluded: Sequence[str]) -> None:
+        """Return when something may have become leasable in `queues`, or after `limit` seconds."""
+        deadline = self._store.clock.monotonic() + limit
+        if is_few(queues):
+            await self._wait_for_few([queue for queue in queues if queue not in excluded], deadline)
+        else:
+            await self._wait_for_many(served(tuple(queues), tuple(excluded)), deadline)
+
+    async def _wait_for_few(self, queues: list[str], deadline: float) -> None:
+        store = self._store
+        channels = [store.names.wake(queue) for queue in queues]
+        await store.listener.subscribe(channels)
+        # First enter, then look: what happens after the look is heard.
+        waiter = store.listener.enter(channels)
+        try:
+            await self._rest(waiter, await self._leasable_in(queues), deadline)
+        finally:
+            store.listener.leave(waiter)
+
+    async def _wait_for_many(self, served: Served, deadline: float) -> None:
+        store, listing = self._store, self._listing
+        channels = _Channels(store.names, served)
+        is_over = False
+        while not is_over:
+            await store.listener.subscribe_to_all(store.names.channels)
+            waiter = store.listener.enter_for(channels)
+            try:
+                await listing.refresh(served)
+                due_in, look_in = await listing.ready_in(served), listing.refresh_in()
+                now = store.clock.monotonic()
+                # It is time to look again whether all are listed: meanwhile nothing became leasable.
+                is_short = now + look_in < deadline and (due_in is None or look_in < due_in)
+                is_over = await self._rest(waiter, look_in if is_short else due_in, deadline) or not is_short
+            finally:
+                store.listener.leave(waiter)
+
+    async def _rest(self, waiter: "asyncio.Future[bool]", seconds: float | None, deadline: float) -> bool:
+        """Until there is something to hear, for so long at most; whether there was."""
+        left = deadline - self._store.clock.monotonic()
+        if seconds is not None:
+            left = min(left, seconds)
+        if left > 0:
+            await asyncio.wait((waiter,), timeout=left)
+        if waiter.done() and not waiter.result():
+            raise faults.away(self._store.options.place, None, sent=False)
+        return waiter.done()
+
+    async def _leasable_in(self, queues: Sequence[str]) -> float | None:
+        store = self._store
+        if not queues:
+            return None
+        groups = [[queue] for queue in queues] if store.link.is_cluster else [list(queues)]
+        answers = await store.run_each([store.call(LOOK, group, ()) for group in groups], writes=False)
+        if any(isinstance(answer, StoreForeign) for answer in answers):
+            # One of them cannot be read; it must not keep the others waiting.
+            answers = await store.run_each([store.call(LOOK, [queue], ()) for queue in queues], writes=False)
+            foreign = [answer for answer in answers if isinstance(answer, StoreForeign)]
+            if len(foreign) == len(answers):
+                raise foreign[0]
+            answers = [answer for answer in answers if not isinstance(answer, StoreForeign)]
+        # A timer may go off a hair too early.
+        return min(((answer + 1) / 1e6 if answer else 0.0 for answer in answers if answer >= 0), default=None)

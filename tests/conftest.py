@@ -12,6 +12,7 @@ from tests.live.asking import is_known
 # Installed, Tenure brings its plugin along; pytest refuses to load one twice.
 _INSTALLED = any(entry.value == "tenure.testing.plugin" for entry in entry_points(group="pytest11"))
 pytest_plugins = [
+    "tests.counted",
     "tests.live.session",
     "tests.selection",
     "tests.signals",

@@ -75,6 +75,9 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     ended_order: Literal["end", "arrival"] = "end"
     #: Fields by which completed and cancelled messages can be filtered: their envelope is gone.
     ended_filters: frozenset[str] = frozenset({"task"})
+    #: States that `browse` shows without envelopes, because they lie elsewhere: `BadArgument` for a filter by client, key
+    #: or text.
+    opaque_states: frozenset[MessageState] = frozenset()
     #: Whoever shows this broker to people looks so often. In the cloud each look is a request that is paid for.
     snapshot_seconds: float = 1.0
     #: `depth` counts rather than guesses.
@@ -324,7 +327,8 @@ class Broker(Protocol):
     async def browse(self, query: Query) -> Page:
         """Look at messages, changing nothing: one page, bounded in messages and in rows read.
 
-        Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`), for a cursor
+        Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`) or does not show
+        (`BrokerTraits.opaque_states`), for a cursor
         that is not of this store, and for a state that can be shown only by a scan while `query.scan` is False.
         """
         ...

@@ -7,7 +7,7 @@ together. A row has a place: the part says which rows lie together, and rows of 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -81,3 +81,35 @@ class GroupTable(Table, Protocol):
     async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
         """Carry out each group as a whole, or not at all. False: a row in it was not as expected."""
         ...
+
+
+class Scanned(NamedTuple):
+    """A part of a scan."""
+
+    #: Rows that were wanted, each with the mark to go on behind it.
+    rows: list[tuple[Row, str]]
+    #: Rows that were read for it, wanted or not.
+    looked_at: int
+    #: Where to go on; empty: the end was reached.
+    mark: str
+
+
+@runtime_checkable
+class ScanTable(Table, Protocol):
+    """A table that can also be read from one end to the other."""
+
+    async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
+        """Rows called `sort` of the parts that begin so, in no order; reads about `limit` rows of whatever kind.
+
+        Raises `ValueError` for a mark that is none of its own.
+        """
+        ...
+
+
+def split_mark(mark: str) -> Place:
+    """The place in the mark of a table whose rows have one order: part and sort, on two lines."""
+    part, line, sort = mark.rpartition("\n")
+    if not line:
+        msg = f"{mark!r} is no mark"
+        raise ValueError(msg)
+    return Place(part, sort)

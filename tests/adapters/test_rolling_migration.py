@@ -19,8 +19,10 @@ from tests.servers.aws import AwsKind, shared_aws
 from tests.servers.azure import ACCOUNT, KEY, shared_azure
 
 from tenure import Call, Reject, Retry, Tenure
+from tenure.client.browse_all import browse_all
 from tenure.foreign import Foreign
 from tenure.message import MessageState
+from tenure.query import Query
 
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "test")
 os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "test")
@@ -254,6 +256,7 @@ async def _in_all_states(house: House) -> set[str]:
         slow = await house.send("slow", 2)
         await house.until(lambda: len(house.begun) == 2)
     async with house.app:
-        dead = [one.id for one in await house.app.broker.browse(QUEUE, MessageState.DEAD)]
+        query = Query(states=(MessageState.DEAD,), queues=(QUEUE,))
+        dead = [one.id async for one in browse_all(house.app.broker, query)]
         assert len(dead) == len(await house.app.broker.redrive(dead)) == len(failing)
     return failing | put | slow

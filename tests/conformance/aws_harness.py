@@ -38,6 +38,7 @@ class SqsHarness(Harness):
     kind: AwsKind = "ministack"
     in_dynamo = False
     finds_ids = False
+    takes_dots = finds_envelopes = False
     #: Twelve hours are many sweeps.
     changes: ClassVar[dict[str, Any]] = {"hold_seconds": 400.0}
 

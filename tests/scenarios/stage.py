@@ -19,12 +19,14 @@ from typing import Any, TypeVar
 from tests.standstill import check_duration
 
 from tenure import Tenure
+from tenure.client.browse_all import browse_all
 from tenure.clock import SYSTEM_CLOCK
 from tenure.config import settings_from
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.probe import SYSTEM_PROBE
+from tenure.query import Browsed, Query
 from tenure.record import Record
 from tenure.rules import presence
 
@@ -193,8 +195,17 @@ class Stage:
     def holders(self) -> Counter[int]:
         """Which processes hold how many messages, without disturbing anybody."""
         self.do(self.app.open())
-        lent = self.do(self.app.broker.browse(self.app.queue, MessageState.LEASED, limit=1000))
+        lent = self.browse(MessageState.LEASED)
         return Counter(int((one.owner or ":0/").partition(":")[2].partition("/")[0]) for one in lent)
+
+    def browse(self, state: MessageState) -> list[Browsed]:
+        """The messages of the app's queue in this state."""
+
+        async def read() -> list[Browsed]:
+            query = Query(states=(state,), queues=(self.app.queue,), limit=1000)
+            return [one async for one in browse_all(self.app.broker, query)]
+
+        return self.do(read())
 
     def runs(self, ids: Sequence[str] | None = None) -> list[Run]:
         """Runs in order of their start, of these messages or of all."""

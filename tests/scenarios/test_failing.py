@@ -41,6 +41,6 @@ def test_a_damaged_message_goes_to_the_dead_letters_as_it_is(stage: Stage) -> No
     stage.until_settled()
 
     stage.verdict(dead=damaged)
-    letters = stage.do(stage.app.broker.browse(stage.app.queue, MessageState.DEAD))
+    letters = stage.browse(MessageState.DEAD)
     assert {letter.id: letter.envelope for letter in letters} == damaged
     assert {letter.reason.code for letter in letters if letter.reason is not None} == {"body_undecodable"}

@@ -92,8 +92,8 @@ def test_garbage_in_the_store_harms_no_message_and_no_worker(stage: Stage, groun
     stage.verdict(dead=[id for id in stage.sent if stage.record(id).task == "fail"])
     assert workers[1].exit_code is None
     for state in MessageState:
-        stage.do(stage.app.broker.browse(stage.app.queue, state))
-    dead = stage.do(stage.app.broker.browse(stage.app.queue, MessageState.DEAD, limit=1000))
+        stage.browse(state)
+    dead = stage.browse(MessageState.DEAD)
     codes = [one.reason.code for one in dead if one.reason is not None]
     assert codes.count("malformed_entry") >= put
     assert any(_BYTES in one.envelope for one in dead), "with its raw bytes"

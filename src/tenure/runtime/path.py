@@ -221,7 +221,7 @@ class Path:
         if self._has_statistics:
             self.statistics.note(settled, self.beside.wall() - self._clock.monotonic())
         self._note()
-        for delivery, settlement in settled:
+        for delivery, settlement in reporting.worth_logging(settled):
             reporting.log(delivery, settlement, self._strangers, at=at)
         told = [pair for pair in settled if reporting.is_worth_keeping(*pair)]
         if len(told) < len(settled):

@@ -6,6 +6,7 @@ configures logging.
 """
 
 import logging
+from collections.abc import Sequence
 
 from tenure import kept_payload
 from tenure.clock import Clock
@@ -37,6 +38,7 @@ _STRANGERS_SECONDS = 60.0
 _MOST_TASKS = 1_000
 #: The kinds of coming back.
 _BACK = {Retried: EventKind.RETRIED, Snoozed: EventKind.SNOOZED, Returned: EventKind.GIVEN_BACK}
+_DELETED = Outcome.DELETED
 #: Less is at once.
 _AT_ONCE_SECONDS = 0.05
 
@@ -70,7 +72,9 @@ def is_worth_keeping(delivery: Delivery, settlement: Settlement | None) -> bool:
     and goings.
     """
     verdict = delivery.verdict
-    is_passing = isinstance(verdict, Returned) and verdict.reason.code in (SURPLUS.code, KNOWN_ELSEWHERE)
+    if not isinstance(verdict, Returned):
+        return True
+    is_passing = verdict.reason.code in (SURPLUS.code, KNOWN_ELSEWHERE)
     return not (is_passing and settlement is not None and settlement.took_effect)
 
 
@@ -113,6 +117,19 @@ def _payload(delivery: Delivery) -> dict[str, object]:
     if message is None or task is None or not task.policy.keep_payload:
         return {}
     return kept_payload.fields_of(bytes(message.body))
+
+
+def worth_logging(
+    settled: Sequence[tuple[Delivery, Settlement | None]],
+) -> Sequence[tuple[Delivery, Settlement | None]]:
+    """Those of which `log` may say something: without DEBUG, all but what was completed and deleted, as nearly all."""
+    if logger.isEnabledFor(logging.DEBUG):
+        return settled
+    return [
+        (delivery, settlement)
+        for delivery, settlement in settled
+        if settlement is None or settlement.outcome is not _DELETED or type(delivery.verdict) is not Completed
+    ]
 
 
 def log(

@@ -99,7 +99,7 @@ async def test_whoever_dies_while_it_settles_loses_nothing(
             (settlement,) = await house.broker.ack([Ack(again)])
             assert settlement.outcome is Outcome.DELETED
         if record.state is MessageState.DEAD:
-            (browsed,) = await house.broker.browse(lease.queue, MessageState.DEAD)
+            (browsed,) = await house.browse(lease.queue, MessageState.DEAD)
             assert (browsed.id, browsed.envelope) == (lease.id, lease.envelope)
     assert met == ends
 
@@ -115,7 +115,7 @@ async def test_whoever_dies_while_it_redrives_loses_nothing(house: ProxiedHarnes
         found = await house.lease_all(house.stranger(), queues=(lease.queue,))
         assert [one.id for one in found] == [lease.id], number
         assert decode(found[0].envelope).generation == 1
-        assert await house.broker.browse(lease.queue, MessageState.DEAD) == []
+        assert await house.browse(lease.queue, MessageState.DEAD) == []
 
 
 async def test_whoever_dies_while_it_sends_may_send_again_and_there_is_one(house: ProxiedHarness) -> None:

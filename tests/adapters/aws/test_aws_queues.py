@@ -179,7 +179,7 @@ async def test_a_message_that_dies_again_while_it_is_redriven_keeps_its_body(
     monkeypatch.setattr(house._store.queues, "send", fast)
     assert await house.broker.redrive([lease.id]) == [lease.id]
     monkeypatch.setattr(house._store.queues, "send", whole)
-    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert (browsed.id, browsed.reason) == (lease.id, FINAL)
     assert decode(browsed.envelope).generation == 1
     assert await house.broker.redrive([lease.id]) == [lease.id]
@@ -201,14 +201,14 @@ async def test_a_half_redriven_message_is_a_dead_letter_until_it_arrived(
     with pytest.raises(BrokerUnavailable):
         await house.broker.redrive([lease.id])
     monkeypatch.setattr(house._store.queues, "send", whole)
-    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert (browsed.id, browsed.reason, browsed.finished_at) == (lease.id, BROKEN, died_at)
     assert browsed.envelope == lease.envelope
     record = await house.record(lease.id)
     assert (record.state, record.reason) == (MessageState.DEAD, BROKEN)
     assert await house.broker.redrive([lease.id]) == [lease.id]
     assert (await house.record(lease.id)).reason is None
-    assert await house.broker.browse(QUEUE, MessageState.DEAD) == []
+    assert await house.browse(QUEUE, MessageState.DEAD) == []
     assert (await house.lease_one(house.stranger())).id == lease.id
 
 
@@ -319,7 +319,7 @@ async def test_a_strangers_message_is_lent_with_its_raw_bytes_and_can_be_put_asi
     assert lease.envelope == body.encode()
     (settlement,) = await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
     assert settlement.outcome is Outcome.DEAD
-    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert browsed.envelope == body.encode()
     assert (await house.advance(house.lease_seconds * 3)).returned is not None
     assert lease.id not in [one.id for one in await house.lease_all(house.stranger())]

@@ -202,7 +202,7 @@ async def test_what_is_kept_while_it_is_redriven_goes_back_whole(
     assert await plain.broker.redrive([message.id]) == [message.id]
     (lease,) = await plain.lease_all(plain.stranger())
     assert (lease.id, decode(lease.envelope).body) == (message.id, message.body)
-    assert await plain.broker.browse(message.queue, MessageState.DEAD) == []
+    assert await plain.browse(message.queue, MessageState.DEAD) == []
 
 
 # -- a lease call that is made twice ------------------------------------------------------------------------

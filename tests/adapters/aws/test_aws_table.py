@@ -294,7 +294,7 @@ async def test_a_dead_letter_that_the_queue_refuses_to_take_back_stays_one(house
 
     house.proxy.rule(asks("SendMessageBatch"), unheard, times=1)
     assert await house.broker.redrive([lease.id]) == []
-    (browsed,) = await house.broker.browse(QUEUE, MessageState.DEAD)
+    (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert (browsed.id, browsed.envelope) == (lease.id, lease.envelope)
     assert await house.broker.redrive([lease.id]) == [lease.id]
     assert [one.id for one in await house.lease_all(house.stranger())] == [lease.id]

@@ -1,21 +1,37 @@
 """The broker port on SQS: each verb is an act on entries, and then a word to the queue.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `holding`, `settling`, `returning`,
-`operating`, `looking`; the truth about a message is its entry (`entry.py`). An act that has begun goes on to its end,
-even if whoever asked for it is cancelled: it takes several calls, and half of one helps nobody.
+`operating`, `looking`, `counting`, `queue_list`; the truth about a message is its entry (`entry.py`). An act that has
+begun goes on to its end, even if whoever asked for it is cancelled: it takes several calls, and half of one helps
+nobody.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws import holding, lending, looking, operating, putting_aside, returning, sending, settling
+from tenure.adapters.aws import (
+    counting,
+    held_leases,
+    holding,
+    lending,
+    looking,
+    operating,
+    putting_aside,
+    queue_list,
+    receiving,
+    returning,
+    sending,
+    settling,
+)
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
-from tenure.broker import RETIRE_BATCH, BrokerTraits, Browsed, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.broker import MOST_LEASES, RETIRE_BATCH, BrokerTraits, Depth, Refused, Sent, SweepRequest, Swept
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState, Outgoing
+from tenure.query import Leases, Page, Query
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
+from tenure.table import ScanTable
 from tenure.verdict import Reason
 
 
@@ -25,7 +41,7 @@ class SqsBroker:
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""
         self._store = store
-        self._traits = traits(store.options)
+        self._traits = traits(store.options, can_scan=isinstance(store.table, ScanTable))
 
     @property
     def traits(self) -> BrokerTraits:
@@ -41,7 +57,8 @@ class SqsBroker:
         return SqsBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
-        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
+        names = await queue_list.resolve(self._store, queues)
+        spots = [spot for queue in names for spot in self._store.spots.of(queue)]
         findings = [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
         options, own, store = self._store.options, self._store.clock.wall(), self._store.table.wall()
         return [*findings, *find_skew(options.state_place, own=own, store=store)]
@@ -58,9 +75,14 @@ class SqsBroker:
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         return await self._store.act(lending.lease(self._store, request))
 
-    async def wait(self, queues: Sequence[str], seconds: float) -> None:
-        spots = [spot for queue in queues for spot in self._store.spots.of(queue)]
-        await self._store.stash.wait(spots, seconds)
+    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+        store = self._store
+        if receiving.is_many(store, queues):
+            store.listen()
+            await store.stash.wait_among(lambda: receiving.served(store, queues, excluded), seconds)
+            return
+        names = [name for name in queues if name not in excluded]
+        await store.stash.wait([spot for name in names for spot in store.spots.of(name)], seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         return await self._store.act(holding.touch(self._store, leases)) if leases else []
@@ -77,13 +99,15 @@ class SqsBroker:
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
         return await self._store.act(settling.dead_letter(self._store, batch)) if batch else []
 
-    async def redrive(self, ids: Sequence[str]) -> list[str]:
+    # A message is found by its id alone, in one look: the queue is no hint here.
+
+    async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002
         return await self._store.act(operating.redrive(self._store, ids)) if ids else []
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
+    async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002
         return await self._store.act(operating.delete(self._store, ids)) if ids else []
 
-    async def cancel(self, ids: Sequence[str]) -> list[MessageState | None]:
+    async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:  # noqa: ARG002
         return await self._store.act(operating.cancel(self._store, ids)) if ids else []
 
     async def sweep(self, request: SweepRequest) -> Swept:
@@ -95,8 +119,21 @@ class SqsBroker:
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         return await self._store.act(returning.retire(self._store, owner, limit, crashed=crashed))
 
-    async def browse(self, queue: str, state: MessageState, *, limit: int = 100, after: int = 0) -> list[Browsed]:
-        return await looking.browse(self._store, queue, state, limit=limit, after=after)
+    async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:  # noqa: ARG002
+        return await holding.find(self._store, id, owner, fence)
+
+    async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
+        return await held_leases.leases(self._store, queues, limit)
+
+    async def browse(self, query: Query) -> Page:
+        return await looking.browse(self._store, query, self._traits)
+
+    async def queues(self) -> list[str]:
+        return await queue_list.queues(self._store)
+
+    async def forget_queue(self, queue: str) -> bool:
+        """Take a queue off Tenure's list. The queue of SQS itself is never deleted: it may be somebody else's too."""
+        return await self._store.act(queue_list.forget(self._store, queue))
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        return await looking.depth(self._store, queues)
+        return await counting.depth(self._store, queues)

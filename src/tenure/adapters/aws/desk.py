@@ -9,8 +9,9 @@ Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one le
        m#<id> x…     checkpoint, large result   roster <owner>       presence
        k#<scope> k   the claim of a key, and x… banned#<owner> b     whose presence is over
        u#<word> u    messages to be unique      dead#<queue> …       dead letters in the order of their end
-       board …, turn …, tick …, sweep           shelves <queue>      queues with dead letters that SQS may not have
-       j …, s#…      events and samples (`pages.py`)
+       board …, turn …, tick …, sweep           shelves <queue>      queues with dead letters
+       queues <queue>  the queues there are     j …, s#…, acts …     events, samples, acts (`pages.py`)
+       y#<step>#… …  tallies (`tallies.py`)
 
 Used by everything above the table.
 """
@@ -94,6 +95,11 @@ class Desk:
         self._fence = 0
         #: What was written here last about messages that are lent.
         self._wrote = OrderedDict[Place, Row]() if wrote is None else wrote
+
+    @property
+    def table_forgets(self) -> bool:
+        """Whether the table removes rows by itself when their time is over."""
+        return bool(getattr(self.table, "forgets", False))
 
     def now(self) -> float:
         """The moment, on the table's line."""

@@ -93,6 +93,14 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     #: The fence of the lease that got a fresh window after an outage, and was not touched since.
     graced: int = 0
     receipt: str = ""
+    #: Beats of this lease so far, and when the last one was.
+    beats: int = 0
+    beaten: float = 0.0
+    #: The last beat came with the claim: a touch that follows at once belongs to it, and need not be written.
+    is_renewed: bool = False
+    #: What the holder told of the work: `Lease.size`, `Lease.predicted_seconds`.
+    size: float | None = None
+    predicted: float | None = None
     #: SQS's own id of the copy that was last lent.
     copy: str = ""
 
@@ -175,6 +183,15 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         if self.claim is not None and self.claim.state == RUNNING:
             self.claim.release()
         self.owner, self.request, self.deadline, self.hold_until, self.receipt = None, "", 0.0, 0.0, ""
+        self.forget_beats()
+
+    def beat(self, now: float, *, with_claim: bool) -> None:
+        """Count a beat of its holder's."""
+        self.beats, self.beaten, self.is_renewed = self.beats + 1, now, with_claim
+
+    def forget_beats(self) -> None:
+        """Nothing was heard of the next lease yet."""
+        self.beats, self.beaten, self.is_renewed, self.size, self.predicted = 0, 0.0, False, None, None
 
     def put_back(self, delay: float, now: float) -> None:
         """Into its queue again."""

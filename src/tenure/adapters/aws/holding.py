@@ -12,6 +12,7 @@ import msgspec
 from tenure.adapters.aws import lots
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import Entry
+from tenure.adapters.aws.lent import Held
 from tenure.adapters.aws.receipt import receipt_from, receipt_of
 from tenure.adapters.aws.seen import Seen, lease_of
 from tenure.adapters.aws.store import Store
@@ -25,7 +26,10 @@ _SAME = 0.01
 
 
 async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
-    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back.
+
+    A beat is counted in the same write. A worker renews the claim first (`ledger.py`), which counts it too.
+    """
     before = store.clock.monotonic()
     granted: dict[int, float] = {}
 
@@ -40,11 +44,15 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             return Change(LeaseState.LOST)
         now = store.desk.now()
         until = min(now + clamped(store.options, lease.seconds), entry.hold_until or math.inf)
-        if entry.deadline > until - _SAME * lease.seconds and not entry.graced:
-            # Its claim was renewed a moment ago, and the lease with it.
+        told = (lease.size, lease.predicted_seconds)
+        store.lent.tell(lease.id, lease.owner, told)
+        if entry.is_renewed and entry.deadline > until - _SAME * lease.seconds and not entry.graced:
+            # Its claim was renewed a moment ago, and the lease with it: the same beat. What is new goes with the next.
             granted[number] = entry.deadline - now
             return Change(LeaseState.HELD)
         entry.deadline, entry.graced = max(entry.deadline, until), 0
+        entry.beat(now, with_claim=False)
+        entry.size, entry.predicted = told
         if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
             entry.claim.until = max(entry.claim.until, entry.deadline)
         granted[number] = entry.deadline - now
@@ -86,14 +94,34 @@ async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
             continue
         if request_id not in (None, entry.request) or (entry.is_sealed and known is None):
             continue
-        raw = b"" if known is None else known.lease.envelope
-        receipt = receipt_of(entry.level, entry.receipt)
-        deadline = clock + entry.deadline - now
-        lease = Lease(id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters)
-        if known is not None:
-            was = known.lease
-            lease = msgspec.structs.replace(
-                lease, attributes=was.attributes, sent_at=was.sent_at, generation=was.generation
-            )
-        leases.append(lease)
+        leases.append(_lease(id, entry, owner, known, clock + entry.deadline - now))
     return leases
+
+
+async def find(store: Store, id: str, owner: str, fence: int) -> Lease | None:
+    """The lease of that name, from the message's entry; its envelope is empty unless this process was lent it.
+
+    An entry is found by the id alone, so that a queue is no hint here. What is sealed has ended for everybody but the
+    process that sealed it and is still to delete it.
+    """
+    (entry,) = await store.desk.get(ENTRY, [entry_place(id)])
+    if entry is None or entry.state != MessageState.LEASED or (entry.owner, entry.fence) != (owner, fence):
+        return None
+    known = store.lent.get(id, owner, fence)
+    if entry.is_sealed and known is None:
+        return None
+    return _lease(id, entry, owner, known, store.clock.monotonic() + entry.deadline - store.desk.now())
+
+
+def _lease(id: str, entry: Entry, owner: str, known: Held | None, deadline: float) -> Lease:
+    """A lease as its entry has it, with what only this process knows of it."""
+    raw = b"" if known is None else known.lease.envelope
+    receipt = receipt_of(entry.level, entry.receipt)
+    lease = Lease(
+        id, entry.queue, raw, owner, entry.fence, receipt, entry.seconds, deadline, entry.counters,
+        size=entry.size, predicted_seconds=entry.predicted,
+    )  # fmt: skip
+    if known is None:
+        return lease
+    was = known.lease
+    return msgspec.structs.replace(lease, attributes=was.attributes, sent_at=was.sent_at, generation=was.generation)

@@ -1,21 +1,26 @@
-"""The journal: events in one order, and samples of each task, as pages of the table.
+"""The journal: events in one order, samples of each task, and tallies, as rows of the table.
 
 Pages of events carry the time after which the table may remove them (DynamoDB's time to live, which is free): a day
 after `prune` would have, for when nobody prunes. How long that is stands in a row of its own, written by `prune`; and
 with it the newest place, so that places go on rising when no page is left.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 
 import msgspec
 
-from tenure.adapters.aws.desk import Desk
+from tenure.adapters.aws.desk import ENTRY, Desk, entry_place
 from tenure.adapters.aws.pages import Pages
+from tenure.adapters.aws.tallies import Tallies
 from tenure.event import Event, StoredEvent
+from tenure.message import MessageState
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.table import Place, Write
+from tenure.tally import Tally
 
 _EVENTS = "j"
 _KEPT = Place("jk", "kept")
@@ -23,6 +28,10 @@ _KEPT = Place("jk", "kept")
 _SPARE_SECONDS = 86_400.0
 #: More events than are appended between two calls of `prune`.
 _LEAP = 1 << 20
+#: An event may be told so much before its message was sent by the sender's clock, and so much after its end.
+_EARLY_SECONDS, _LATE_SECONDS = 60.0, 900.0
+#: Whoever waits for events looks so often.
+_LOOK_SECONDS = 2.0
 #: Old samples are dropped once in so many appends.
 _TIDY_EVERY = 50
 
@@ -39,7 +48,7 @@ _read_kept = msgspec.json.Decoder(_Kept).decode
 
 
 class AwsJournal:
-    """Events and samples."""
+    """Events, samples and tallies."""
 
     def __init__(self, desk: Desk) -> None:
         """Stand on `desk`."""
@@ -48,6 +57,9 @@ class AwsJournal:
         self._samples: Pages[Sample] = Pages(desk, Sample)
         self._appended: dict[str, int] = {}
         self._kept: _Kept | None = None
+        self._tallies = Tallies(desk)
+        #: Set, and replaced, when something was appended here.
+        self._appends = asyncio.Event()
 
     async def append(self, events: Sequence[Event]) -> None:
         if not events:
@@ -56,6 +68,8 @@ class AwsJournal:
         forget_at = None if kept.seconds is None else self._desk.clock.wall() + kept.seconds + _SPARE_SECONDS
         base = kept.last + _LEAP if kept.last else 0
         await self._events.append(_EVENTS, events, newest, forget_at=forget_at, base=base)
+        self._appends.set()
+        self._appends = asyncio.Event()
 
     async def _look_up(self) -> _Kept:
         """What the last `prune` left; asked once in a process, as it hardly changes."""
@@ -77,16 +91,41 @@ class AwsJournal:
         return [StoredEvent(seq, event) for seq, event in found]
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
+        """Reads what was told while the message was on its way, and no more: its entry says from when to when."""
+        (entry,) = await self._desk.get(ENTRY, [entry_place(message_id)])
+        until = inf
+        if entry is not None and entry.sent_at is not None:
+            since = max(since, entry.sent_at - _EARLY_SECONDS)
+            ended_at = entry.finished_at if entry.claim is None else entry.claim.finished_at or entry.finished_at
+            is_over = entry.is_sealed or (entry.is_finished and entry.state != MessageState.DEAD)
+            if is_over and ended_at is not None:
+                until = ended_at + _LATE_SECONDS
+        after = await self._events.before(_EVENTS, since) if since > 0 else 0
         found: list[StoredEvent] = []
-        after = 0
-        while page := await self._events.read(_EVENTS, after, 1000, since):
+        while page := await self._events.read(_EVENTS, after, 1000, since, until):
             for seq, event in page:
                 if event.message_id == message_id or message_id in event.data.get("ids", ()):
                     found.append(StoredEvent(seq, event))
-            if len(found) >= limit:
+            if len(found) >= limit or len(page) < 1000:  # noqa: PLR2004 - as many as were asked for
                 break
             after = page[-1][0]
         return found[:limit]
+
+    async def first(self) -> int:
+        return await self._events.first(_EVENTS)
+
+    async def wait(self, after: int, seconds: float) -> None:
+        """Asks the table every two seconds, which is a read of nothing; what is appended here is known at once."""
+        clock = self._desk.clock
+        until = clock.monotonic() + seconds
+        appends = self._appends
+        if await self.last() > after:  # perhaps in the middle of a page
+            return
+        while (left := until - clock.monotonic()) > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(appends.wait(), min(_LOOK_SECONDS, left))
+            if appends.is_set() or await self._events.has_behind(_EVENTS, after):
+                return
 
     async def last(self) -> int:
         return await self._events.last(_EVENTS) or (await self._look_up()).last
@@ -96,7 +135,15 @@ class AwsJournal:
         seconds = older_than_seconds if isfinite(older_than_seconds) else None
         last = await self._events.last(_EVENTS) or (await self._look_up()).last
         await self._note(_Kept(seconds, last))
+        await self._tallies.prune(seconds)
         return await self._events.drop(_EVENTS, lambda event: event.at < oldest)
+
+    async def tally(self, batch: Sequence[Tally]) -> None:
+        if batch:
+            await self._tallies.put(batch, (await self._look_up()).seconds)
+
+    async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
+        return await self._tallies.read(step, since, until, (await self._look_up()).seconds)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
         by_part: dict[str, list[Sample]] = {}

@@ -167,6 +167,8 @@ class AwsLedger:
                 # Lease and claim are one: whoever looks at either must see the same end.
                 until = claim.until if not entry.hold_until else min(claim.until, entry.hold_until)
                 entry.deadline, entry.graced = max(entry.deadline, until), 0
+                entry.beat(self._desk.now(), with_claim=True)
+                entry.size, entry.predicted = self._lent.told(token.id, token.owner) or (entry.size, entry.predicted)
             return Change(answer=True, to=entry or claim)
 
         return await self._each([token.scope for token in tokens], decide)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Coroutine
 from typing import Any, TypeVar, cast
 
-from tenure.adapters.aws import lots, returning, wire
+from tenure.adapters.aws import lots, queue_list, returning, wire
 from tenure.adapters.aws.copy import Copy, Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
@@ -72,6 +72,7 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> 
         if one.lease is not None and one_seen.message is None and one_seen.copy.attributes:
             store.lent.note(one.lease.id, one_seen.copy.attributes)
     await _finish(store, seen, met, behind)
+    await queue_list.note(store, list(dict.fromkeys(lease.queue for lease in leases)))
     return leases
 
 

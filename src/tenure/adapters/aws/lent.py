@@ -5,8 +5,10 @@ Only a memory of what the state said; the state decides. Shared by all twins of 
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Collection
 from typing import Any
 
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.wire import Attributes
 from tenure.claim import ClaimRequest
 from tenure.lease import Lease
@@ -29,6 +31,7 @@ class Held:
         "is_unanswered",
         "lease",
         "outcome",
+        "told",
         "tries",
     )
 
@@ -42,6 +45,8 @@ class Held:
         self.is_sealed = False
         #: What its entry was told, while the queue has not heard of it yet.
         self.outcome: Outcome | None = None
+        #: Size and predicted seconds, as the last touch told them.
+        self.told: tuple[float | None, float | None] = (None, None)
         #: How often its delete was asked for, and whether an answer to that was lost.
         self.tries = 0
         self.is_unanswered = False
@@ -60,6 +65,10 @@ class Lent:
         self._batches: dict[tuple[str, str], int] = {}
         #: What lease calls that got no answer were about to lend, by request: nobody else has the bodies.
         self._offered: dict[str, dict[str, Any]] = {}
+        #: Stores of this process that wait for many queues, by number: called when a copy was put into one.
+        self.hearers: dict[int, Callable[[Collection[Spot], float], None]] = {}
+        #: When names were last noted here, by list (`listing.py`).
+        self.noted: dict[str, dict[str, float]] = {"queues": {}, "shelves": {}}
         #: What was written last about them, for the desks (`desk.py`).
         self.wrote: OrderedDict[Place, Row] = OrderedDict()
 
@@ -107,6 +116,17 @@ class Lent:
         """Whether `owner` was lent that message here."""
         held = self._held.get(id)
         return held is not None and held.lease.owner == owner
+
+    def tell(self, id: str, owner: str, told: tuple[float | None, float | None]) -> None:
+        """Keep what a touch told of the work until the claim is renewed: that write takes it along."""
+        held = self._held.get(id)
+        if held is not None and held.lease.owner == owner:
+            held.told = told
+
+    def told(self, id: str, owner: str) -> tuple[float | None, float | None] | None:
+        """What the last touch told of the work. None: it is not held here."""
+        held = self._held.get(id)
+        return held.told if held is not None and held.lease.owner == owner else None
 
     def take_claim(self, request: ClaimRequest) -> int | None:
         """The fence of the claim that came with the lease, once. None: there is none, ask the state."""

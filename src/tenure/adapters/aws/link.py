@@ -32,6 +32,8 @@ _POLL = "poll"
 _LOOKS = frozenset({"get_queue_url", "describe_table"})
 #: How many calls may be under way at once.
 _CONNECTIONS = 50
+#: And how many that may wait: those of a worker on many queues (`stash.py`), and what a lease call asks besides.
+_POLLS = 120
 
 #: Called with each client that is made, before it is used.
 Prepare = Callable[[Any], None]
@@ -130,7 +132,7 @@ class Link:
             retries={"total_max_attempts": 1},
             connect_timeout=options.timeout_seconds,
             read_timeout=options.timeout_seconds + (POLL_SECONDS if name == _POLL else 0),
-            max_pool_connections=_CONNECTIONS,
+            max_pool_connections=_POLLS if name == _POLL else _CONNECTIONS,
             parameter_validation=False,
         )
         service = "sqs" if name == _POLL else name

@@ -1,116 +1,218 @@
-"""Looking: dead letters and depth. What waits in a queue cannot be looked at without taking it: SQS has no peek."""
+"""Looking at messages: one page of what is lent, of dead letters, or, on request, of anything by a scan.
+
+SQS has no peek. So what can be looked at is what the state knows: entries, and the bodies of dead letters.
+
+    leased      by the lots of each owner (`lots.py`); each page reads every message that is held, one unit each
+    dead        by the shelf of each queue (`shelf.py`), oldest end first
+    the rest    ready, delayed, completed, cancelled: only with `Query.scan`, by reading the table from end to end in no
+                order, bodies of dead letters included. On DynamoDB half a read unit for each 4 KB: about 60 units, or
+                0.0008 cents, for 1,000 messages of usual size; a page reads no more than `Query.look_at` rows
+
+Of what is not dead there is no envelope here, so it cannot be filtered by what stands in it.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
-from tenure.adapters.aws import faults, lots, shelf
-from tenure.adapters.aws.copy import Spot
-from tenure.adapters.aws.desk import ENTRY, body_rows, entry_place
-from tenure.adapters.aws.entry import Entry
+import msgspec
+
+from tenure.adapters.aws import lots, shelf
+from tenure.adapters.aws.desk import CLAIM, ENTRY, body_rows, claim_place, entry_place
+from tenure.adapters.aws.entry import DONE, GONE, UNSENT, Entry
 from tenure.adapters.aws.store import Store
-from tenure.broker import Browsed, Depth
-from tenure.errors import ConfigurationError, QueueGone
+from tenure.broker import MOST_LEASES, BrokerTraits
+from tenure.claim import Scope
+from tenure.errors import BadArgument
 from tenure.message import MessageState
-from tenure.table import Row
+from tenure.query import Browsed, Page, Query
+from tenure.rules.browsing import needs_envelope
+from tenure.rules.cursor import refused
+from tenure.rules.paging import Pager, Part, Row
+from tenure.rules.queue_pattern import has_pattern, served_of
+from tenure.table import Row as TableRow
+from tenure.table import ScanTable
 
-#: So many entries are asked for at once; and so many bodies, which may be a megabyte each.
-_ENTRIES, _BODIES = 100, 20
+#: So many dead letters are read at once; and so many if their bodies are wanted, which may be a megabyte each.
+_LETTERS, _BODIES = 100, 20
+_COMPLETED = (GONE, MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.COMPLETED)
 
 
-async def browse(store: Store, queue: str, state: MessageState, *, limit: int, after: int) -> list[Browsed]:
-    """A page of the dead letters of a queue, in the order in which they died. Of the other states there is none."""
-    if state != MessageState.DEAD:
-        return []
-    letters: list[tuple[int, str, Entry]] = []
-    async for letter in _letters(store, queue, after):
-        letters.append(letter)
-        if len(letters) == limit:
-            break
-    found: list[Browsed] = []
-    for start in range(0, len(letters), _BODIES):
-        some = letters[start : start + _BODIES]
-        bodies = await asyncio.gather(
-            *(store.desk.body(id, entry.pages, body_rows(place)) for place, id, entry in some)
+async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
+    """One page."""
+    visible = traits.browsable | (traits.scannable if query.scan else frozenset())
+    _refuse_bodies(query, traits.opaque_states)
+    shelves = await _shelves(store, query) if MessageState.DEAD in query.states else []
+    pager = Pager(
+        query,
+        lambda state: shelves if state == MessageState.DEAD else [""],
+        ended_filters=traits.ended_filters,
+        visible=visible,
+    )
+    while (part := pager.next_part()) is not None:
+        if part.state == MessageState.DEAD:
+            await _take_letters(store, query, part, pager)
+        elif part.state == MessageState.LEASED:
+            await _take_leased(store, query, part, pager)
+        else:
+            await _take_scanned(store, part, pager)
+    return pager.page()
+
+
+def _refuse_bodies(query: Query, opaque: frozenset[MessageState]) -> None:
+    hidden = [state.value for state in query.states if state in opaque]
+    if hidden and needs_envelope(query):
+        msg = (
+            f"SQS does not show what {' and '.join(hidden)} messages carry, so they cannot be filtered by client, key "
+            "or text; nothing was read. Leave the filter or the state out"
         )
-        found += [_browsed(queue, *one, body) for one, body in zip(some, bodies, strict=True)]
-    return found
+        raise BadArgument(msg)
 
 
-async def _letters(store: Store, queue: str, after: int) -> AsyncIterator[tuple[int, str, Entry]]:
-    """Place, id and entry of each dead letter. Lines that stand for nothing are taken off the shelf."""
-    some: list[tuple[int, str, Row]] = []
-    async for line in shelf.walk(store, queue, after):
-        some.append(line)
-        if len(some) == _ENTRIES:
-            for letter in await _read(store, some):
-                yield letter
-            some.clear()
-    for letter in await _read(store, some):
-        yield letter
+# -- dead letters ------------------------------------------------------------------------------------
 
 
-async def _read(store: Store, lines: Sequence[tuple[int, str, Row]]) -> list[tuple[int, str, Entry]]:
+async def _shelves(store: Store, query: Query) -> list[str]:
+    """The queues whose dead letters are meant, sorted."""
+    if query.queues is not None and not has_pattern(query.queues):
+        return sorted(set(query.queues))
+    listed = await shelf.queues(store)
+    names = listed if query.queues is None else served_of({*listed, *query.queues}, query.queues)
+    return sorted(name for name in names if "*" not in name)
+
+
+async def _take_letters(store: Store, query: Query, part: Part, pager: Pager) -> None:
+    """Some lines of one shelf. Those that stand for nothing are taken off it."""
+    if part.after and not part.after.isdecimal():
+        raise refused(query.cursor)
+    is_body_needed = query.bodies or needs_envelope(query)
+    limit = min(part.limit, _BODIES if is_body_needed else _LETTERS)
+    lines = await shelf.page(store, part.queue, after=part.after, limit=limit, backwards=query.backwards)
     entries = await store.desk.get(ENTRY, [entry_place(id) for _, id, _ in lines])
     letters: list[tuple[int, str, Entry]] = []
-    litter: list[Row] = []
+    litter: list[TableRow] = []
     for (place, id, row), entry in zip(lines, entries, strict=True):
         if entry is not None and shelf.is_letter(entry, place):
             letters.append((place, id, entry))
         elif shelf.is_litter(store, entry, place):
             litter.append(row)
     await shelf.take(store, litter)
-    return letters
+    bodies = [""] * len(letters)
+    if is_body_needed:
+        bodies = await asyncio.gather(
+            *(store.desk.body(id, entry.pages, body_rows(place)) for place, id, entry in letters)
+        )
+    rows = [
+        Row(_browsed(store, id, entry, MessageState.DEAD, body.encode()), shelf.sort_of(place))
+        for (place, id, entry), body in zip(letters, bodies, strict=True)
+    ]
+    is_end = len(lines) < limit
+    mark = "" if is_end else shelf.sort_of(lines[-1][0])
+    pager.take(rows, is_end=is_end, passed=len(lines) - len(rows), mark=mark)
 
 
-def _browsed(queue: str, place: int, id: str, entry: Entry, body: str) -> Browsed:
+# -- what is lent ------------------------------------------------------------------------------------
+
+
+class _Mark(msgspec.Struct, array_like=True):
+    """A place in the order of deadlines."""
+
+    deadline: float
+    id: str
+
+
+async def _take_leased(store: Store, query: Query, part: Part, pager: Pager) -> None:
+    found, _ = await lots.soonest(store, MOST_LEASES)
+    found.sort(key=lambda one: (one.entry.deadline, one.id), reverse=query.backwards)
+    if part.after:
+        try:
+            mark = msgspec.json.decode(part.after, type=_Mark)
+        except msgspec.MsgspecError as error:
+            raise refused(query.cursor) from error
+        last = (mark.deadline, mark.id)
+        found = [
+            one
+            for one in found
+            if ((one.entry.deadline, one.id) < last if query.backwards else (one.entry.deadline, one.id) > last)
+        ]
+    rows = [
+        Row(
+            _browsed(store, one.id, one.entry, MessageState.LEASED, _known(store, one)),
+            msgspec.json.encode(_Mark(one.entry.deadline, one.id)).decode(),
+        )
+        for one in found[: part.limit]
+    ]
+    pager.take(rows, is_end=len(found) <= part.limit)
+
+
+def _known(store: Store, one: lots.Lent) -> bytes:
+    """Its envelope, if this process was lent it."""
+    held = store.lent.get(one.id, one.entry.owner or "", one.entry.fence)
+    return b"" if held is None else held.lease.envelope
+
+
+# -- by a scan ---------------------------------------------------------------------------------------
+
+
+async def _take_scanned(store: Store, part: Part, pager: Pager) -> None:
+    if not isinstance(store.table, ScanTable):
+        msg = f"the table of the state cannot be scanned for {part.state} messages; nothing was read"
+        raise BadArgument(msg)
+    try:
+        scanned = await store.table.scan("m#", "m", after=part.after, limit=part.limit)
+    except ValueError as error:
+        raise refused(part.after) from error
+    entries = [(row.place.part.removeprefix("m#"), ENTRY.read(row), mark) for row, mark in scanned.rows]
+    states = await _states(store, [entry for _, entry, _ in entries])
+    rows = [
+        Row(_browsed(store, id, entry, part.state), mark)
+        for (id, entry, mark), state in zip(entries, states, strict=True)
+        if entry is not None and state == part.state
+    ]
+    pager.take(rows, is_end=not scanned.mark, passed=max(0, scanned.looked_at - len(rows)), mark=scanned.mark)
+
+
+async def _states(store: Store, entries: Sequence[Entry | None]) -> list[str | None]:
+    """The state of each, as `Records.get` tells it. None: it is not told."""
+    keyed = [entry for entry in entries if entry is not None and entry.key is not None and entry.state in _COMPLETED]
+    places = [claim_place(Scope(one.queue, one.task, one.key or "", one.generation)) for one in keyed]
+    claims = await store.desk.get(CLAIM, places)
+    done = {
+        id(entry)
+        for entry, claim in zip(keyed, claims, strict=True)
+        if claim is not None and claim.state == DONE and claim.digest == entry.digest
+    }
+    return [None if entry is None else _state(entry, is_done=id(entry) in done) for entry in entries]
+
+
+def _state(entry: Entry, *, is_done: bool) -> str | None:
+    if (is_done or entry.is_sealed) and entry.state in _COMPLETED:
+        return MessageState.COMPLETED
+    if entry.state in (GONE, UNSENT):
+        return None
+    return MessageState.DEAD if entry.is_half_redriven else entry.state
+
+
+# -- both --------------------------------------------------------------------------------------------
+
+
+def _browsed(store: Store, id: str, entry: Entry, state: MessageState, envelope: bytes = b"") -> Browsed:
+    now = store.desk.now()
+    is_leased = state == MessageState.LEASED
+    finished_at = entry.finished_at
+    if state == MessageState.COMPLETED and entry.claim is not None:
+        finished_at = entry.claim.finished_at
     return Browsed(
-        id=id, queue=queue, state=MessageState.DEAD, envelope=body.encode(), counters=entry.counters, cursor=place,
-        reason=entry.reason, finished_at=entry.finished_at,
-    )  # fmt: skip
-
-
-async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
-    """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
-    names = await _names(store) if queues is None else list(queues)
-    leased = await _leased(store)
-    found = [await _depth(store, queue, leased.get(queue, 0)) for queue in names]
-    if queues is not None:
-        return found
-    return [one for one in found if any((one.ready, one.delayed, one.leased, one.dead))]
-
-
-async def _names(store: Store) -> list[str]:
-    """The queues that SQS has, and those that only have dead letters."""
-    return sorted({*await store.spots.names(), *await shelf.queues(store)})
-
-
-async def _depth(store: Store, queue: str, leased: int) -> Depth:
-    dead = await shelf.count(store, queue)
-    try:
-        counts = [await _counts(store, spot) for spot in store.spots.of(queue)]
-    except ConfigurationError:  # not everybody may ask, and a name may be no queue's
-        return Depth(
-            queue=queue, ready=None, delayed=None, leased=leased, dead=dead, oldest_age_seconds=None, estimated=True
-        )  # fmt: skip
-    visible, hidden, delayed = (sum(numbers) for numbers in zip(*counts, strict=True))
-    # What is hidden and not lent waits for its time: for a hop's end, or for a timer of its own.
-    return Depth(
-        queue=queue, ready=visible, delayed=delayed + max(0, hidden - leased), leased=leased, dead=dead,
-        oldest_age_seconds=None, estimated=True,
-    )  # fmt: skip
-
-
-async def _counts(store: Store, spot: Spot) -> tuple[int, int, int]:
-    try:
-        return await store.queues.counts(spot)
-    except (faults.QueueMissing, QueueGone):
-        return 0, 0, 0
-
-
-async def _leased(store: Store) -> dict[str, int]:
-    ids = [id for _, lot in await lots.all_(store) for id in lot.ids]
-    counts: dict[str, int] = {}
-    for entry in await store.desk.get(ENTRY, [entry_place(id) for id in dict.fromkeys(ids)]):
-        if entry is not None and entry.state == MessageState.LEASED and not entry.is_sealed:
-            counts[entry.queue] = counts.get(entry.queue, 0) + 1
-    return counts
+        id=id,
+        queue=entry.queue,
+        state=state,
+        envelope=envelope,
+        counters=entry.counters,
+        task=entry.task or None,
+        owner=entry.owner if is_leased else None,
+        fence=entry.fence if is_leased else None,
+        deadline_in=entry.deadline - now if is_leased else None,
+        due_in=entry.due - now if state == MessageState.DELAYED else None,
+        reason=entry.reason,
+        sent_at=entry.sent_at,
+        finished_at=finished_at,
+    )

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tenure.adapters.aws.desk import Change, Kind
+from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
+from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.lease import LeaseRequest
+from tenure.message import MessageState
 from tenure.table import KEEP, Place, Row, Write
 
 _MANY = 100_000
@@ -75,6 +77,46 @@ async def all_(store: Store) -> list[tuple[Row, Lot]]:
     if gone:
         await store.table.write(gone)
     return found
+
+
+class Lent(msgspec.Struct):
+    """A message that is lent, as it was read, and the row of its lot."""
+
+    id: str
+    entry: Entry
+    row: Row
+
+
+async def lent(store: Store, found: Sequence[tuple[Row, Lot]]) -> list[Lent]:
+    """What is still lent of these lots, by the word of each message's entry."""
+    ids = [(id, row) for row, lot in found for id in lot.ids]
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id, _ in ids])
+    return [
+        Lent(id, entry, row)
+        for (id, row), entry in zip(ids, entries, strict=True)
+        if entry is not None
+        and entry.state == MessageState.LEASED
+        and (f"o#{entry.owner}", entry.request) == (row.place.part, row.place.sort)
+    ]
+
+
+async def soonest(store: Store, most: int) -> tuple[list[Lent], bool]:
+    """What is held and not done, soonest deadline first; True: there are perhaps more than were looked at.
+
+    Reads one row for each owner that is listed, the lots of each, and then one entry for each message of them, in calls
+    of a hundred: at most twice `most`, those first whose lots said to end first.
+    """
+    found = sorted(await all_(store), key=lambda one: one[1].until)
+    some: list[tuple[Row, Lot]] = []
+    count = 0
+    for one in found:
+        if some and count + len(one[1].ids) > 2 * most:
+            break
+        some.append(one)
+        count += len(one[1].ids)
+    held = [one for one in await lent(store, some) if not one.entry.is_sealed]
+    held.sort(key=lambda one: (one.entry.deadline, one.id))
+    return held[:most], len(held) > most or len(some) < len(found)
 
 
 async def drop(store: Store, over: Iterable[tuple[str, str]]) -> None:

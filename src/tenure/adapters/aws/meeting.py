@@ -107,6 +107,7 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     entry.seconds = clamped(store.options, seconds)
     entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
+    entry.forget_beats()
     entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
     entry.group = (copy.group or "") if seen.message is None else ""
     entry.fence = store.desk.next_fence(entry.highest)

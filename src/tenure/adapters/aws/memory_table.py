@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tenure.clock import Clock
-from tenure.table import KEEP, Place, Row, Write
+from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
 
 
 class MemoryTable:
@@ -49,6 +49,15 @@ class MemoryTable:
         if backwards:
             return [row for row in reversed(rows) if not after or row.place.sort < after][:limit]
         return [row for row in rows if row.place.sort > after][:limit]
+
+    async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
+        await asyncio.sleep(0)
+        self._forget()
+        start = split_mark(after) if after else Place("", "")
+        places = sorted(place for place in self._rows if place.part.startswith(beginning) and place > start)
+        some = places[:limit]
+        rows = [(self._rows[place], "\n".join(place)) for place in some if place.sort == sort]
+        return Scanned(rows, len(some), "\n".join(some[-1]) if len(places) > limit else "")
 
     def _write(self, one: Write) -> bool:
         known = self._rows.get(one.place)

@@ -78,6 +78,7 @@ async def _redrive(store: Store, id: str) -> bool:
                 "%s was not redriven, and stays a dead letter: SQS refused it (%s)", id, refusal, extra=about
             )
             return False
+        store.heard([Spot(entry.queue, entry.level)])
         await store.desk.change_one(ENTRY, entry_place(id), _arrived)
         await _drop_body(store, id, entry)
     await shelf.take_off(store, id, entry)

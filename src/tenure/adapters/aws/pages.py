@@ -2,10 +2,11 @@
 
 The number of its first entry is a page's place, and a page is written only where none is: so of two who append at once
 one is told, and goes on behind the other. A write that is refused is paid for too, so whoever meets others appends less
-often, and more at once. Used by `journal.py`.
+often, and more at once. Used by `journal.py` and `acts.py`.
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
@@ -21,6 +22,7 @@ T = TypeVar("T")
 _PAGE_BYTES = 60_000
 _PAGE_ENTRIES = 500
 _TRIES = 100
+_READ_BACK = 10
 #: Seconds: the pause after a place was found taken, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 #: Seconds between two appends while others append too, at first and at most; and when it is none again.
@@ -130,8 +132,13 @@ class Pages(Generic[T]):
         rows = await self._desk.table.page(part, limit=1, backwards=True)
         return _number(rows[0]) + _read(rows[0].text).count - 1 if rows else 0
 
-    async def read(self, part: str, after: int, limit: int, since: float = 0.0) -> list[tuple[int, T]]:
-        """Entries after number `after`, oldest first; pages whose newest is older than `since` may be left out."""
+    async def read(
+        self, part: str, after: int, limit: int, since: float = 0.0, until: float = math.inf
+    ) -> list[tuple[int, T]]:
+        """Entries after number `after`, oldest first; pages whose newest is older than `since` may be left out.
+
+        After a page whose newest is later than `until` it does not go on.
+        """
         found: list[tuple[int, T]] = []
         # The page that holds `after` may hold the next one too.
         start = await self._desk.table.page(part, after=_sort(after + 1), limit=1, backwards=True) if after > 0 else []
@@ -149,10 +156,60 @@ class Pages(Generic[T]):
                 for number, raw in enumerate(page.entries, first):
                     if number > after:
                         found.append((number, self._decoder.decode(raw)))
-                if len(found) >= limit:
+                if len(found) >= limit or page.newest > until:
                     return found[:limit]
             rows = await self._desk.table.page(part, after=rows[-1].place.sort, limit=100)
         return found
+
+    async def read_back(self, part: str, before: int, limit: int) -> list[tuple[int, T]]:
+        """The newest entries before number `before` (0: of all), newest first."""
+        found: list[tuple[int, T]] = []
+        after = _sort(before) if before > 0 else ""
+        while len(found) < limit:
+            rows = await self._desk.table.page(part, after=after, limit=_READ_BACK, backwards=True)
+            for row in rows:
+                page = _read(row.text)
+                last = _number(row) + page.count - 1
+                for number, raw in zip(range(last, -1, -1), reversed(page.entries), strict=False):
+                    if not before or number < before:
+                        found.append((number, self._decoder.decode(raw)))
+            if len(rows) < _READ_BACK:
+                break
+            after = rows[-1].place.sort
+        return found[:limit]
+
+    async def first(self, part: str) -> int:
+        """The number of the oldest entry that is kept; 0 if there is none."""
+        after = ""
+        while rows := await self._desk.table.page(part, after=after, limit=1):
+            page = _read(rows[0].text)
+            if page.entries:
+                return _number(rows[0]) + page.count - len(page.entries)
+            after = rows[0].place.sort  # the last page stays, so that the numbers go on
+        return 0
+
+    async def has_behind(self, part: str, after: int) -> bool:
+        """Whether a page was appended behind number `after`: one read of nothing, mostly."""
+        return bool(await self._desk.table.page(part, after=_sort(after), limit=1))
+
+    async def before(self, part: str, since: float) -> int:
+        """A number so that entries as new as `since` lie behind it; found in a few reads, whatever the log's length.
+
+        Pages lie in the order in which they were appended, and so nearly in the order of time.
+        """
+        low, high = 0, await self.last(part)
+        first = await self._desk.table.page(part, limit=1)
+        if not first or _read(first[0].text).newest >= since:
+            return 0
+        low = _number(first[0])
+        while high - low > _PAGE_ENTRIES:
+            middle = (low + high) // 2
+            rows = await self._desk.table.page(part, after=_sort(middle), limit=1)
+            if not rows or _number(rows[0]) >= high or _read(rows[0].text).newest >= since:
+                high = middle
+            else:
+                low = _number(rows[0])
+        return low - 1
 
     async def drop(self, part: str, is_old: Callable[[T], bool], keep: int = 0) -> int:
         """Forget entries from the beginning that are old, but the newest `keep`; how many. The numbers go on."""

@@ -29,7 +29,7 @@ async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
     (known,) = await store.desk.get(ENTRY, [spot])
     if not _was_never_queued(store, id, known):
         return
-    await shelf.list_queue(store, message.queue)
+    await store.names.note([message.queue])
     place = await shelf.add(store, message.queue, id)
     pages = await store.desk.keep_body(id, encode(message).decode(), body_rows(place))
 

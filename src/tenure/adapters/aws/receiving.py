@@ -1,26 +1,35 @@
 """Receiving: copies from the physical queues, the queues of a request in turn and the highest priority first.
 
-What a poll brought before anybody asked comes first (`stash.py`). A copy that was received is lent to nobody yet: that
-is decided by what the state says of its message. Before: `queues.py`. After: `meeting.py`.
+What a poll brought before anybody asked comes first (`stash.py`); where queues are many, that is nearly all. A copy
+that was received is lent to nobody yet: that is decided by what the state says of its message. Before: `queues.py`.
+After: `meeting.py`.
 """
 
 import contextlib
+from collections.abc import Collection, Sequence
 
+from tenure.adapters.aws import queue_list
 from tenure.adapters.aws.copy import Copy, Receipt, Spot
 from tenure.adapters.aws.store import Store
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseRequest
+from tenure.rules.queue_pattern import has_pattern
 
 #: Over so many messages of a queue, one comes from a lower priority while higher ones wait.
 _FAIRNESS = 10
+#: Of so many physical queues each is asked by every lease call, if those before it did not have enough.
+_FEW = 4
 
 
 async def receive(store: Store, request: LeaseRequest, want: int, visibility: int) -> list[Copy]:
     """Up to `want` copies, hidden for `visibility` seconds: what the stash has, then what the queues give."""
+    if is_many(store, request.queues):
+        return await store.stash.lend(await served(store, request.queues, request.excluded), want, visibility)
     copies: list[Copy] = []
     store.rotation += 1
-    start = store.rotation % len(request.queues) if request.queues else 0
-    queues = request.queues[start:] + request.queues[:start]
+    names = await queue_list.resolve(store, request.queues, request.excluded)
+    start = store.rotation % len(names) if names else 0
+    queues = names[start:] + names[:start]
     is_alone = len(queues) == 1 and len(store.spots.of(queues[0])) == 1
     for spot in (spot for queue in queues for spot in _in_turn(store, queue)):
         copies += store.stash.take(spot)
@@ -38,6 +47,20 @@ async def receive(store: Store, request: LeaseRequest, want: int, visibility: in
                 await store.queues.hide(surplus)
             return copies[:want]
     return copies
+
+
+def is_many(store: Store, queues: Sequence[str]) -> bool:
+    """Whether not all of them are asked each time: there are too many, or it is not known which there will be."""
+    return len(queues) * store.options.priorities > _FEW or has_pattern(queues)
+
+
+async def served(store: Store, queues: Sequence[str], excluded: Sequence[str]) -> Collection[Spot]:
+    """The physical queues that are meant now; the same object while nothing changes."""
+    names = await queue_list.resolve(store, queues, excluded)
+    known = store.many
+    if known is None or known[0] != names:
+        known = store.many = (names, dict.fromkeys(spot for name in names for spot in store.spots.of(name)))
+    return known[1]
 
 
 def _in_turn(store: Store, queue: str) -> list[Spot]:

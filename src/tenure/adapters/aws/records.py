@@ -24,7 +24,7 @@ class AwsRecords:
         """Stand on `desk`."""
         self._desk = desk
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - an id is a row
         (entry,) = await self._desk.get(ENTRY, [entry_place(id)])
         if entry is None:
             return None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.aws import lots, shelf
+from tenure.adapters.aws import lots, queue_list, shelf
 from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
@@ -36,24 +36,17 @@ class _Last(msgspec.Struct):
     max_attempts: int = 3
 
 
-class _Due(msgspec.Struct):
-    """A message that is lent, as it was read."""
-
-    id: str
-    entry: Entry
-    row: Row
-
-
 _LAST = Kind(_Last)
 
 
 async def sweep(store: Store, request: SweepRequest) -> Swept:
     """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     now = store.desk.now()
+    await queue_list.tidy(store)
     gap = await _mark(store, request, now)
     found = await lots.all_(store)
     looked = found if gap else [(row, lot) for row, lot in found if lot.until < now]
-    lent = await _lent(store, looked)
+    lent = await lots.lent(store, looked)
     graced = await _grant_grace(store, [one.id for one in lent]) if gap else set[str]()
     late = [one for one in lent if one.entry.deadline < now and one.id not in graced]
     some = sorted(late, key=lambda one: one.entry.deadline)[: request.limit]
@@ -70,7 +63,14 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
         if tuple(entries) != lot.ids or until > lot.until:
             changed.append((row, tuple(entries), until))
     await lots.rewrite(store, changed)
-    return Swept(returned=tuple(returned), dead=tuple(dead), grace=bool(graced))
+    queues = {one.id: one.entry.queue for one in some if one.id in gone}
+    return Swept(returned=tuple(returned), dead=tuple(dead), grace=bool(graced), queues=queues)
+
+
+async def swept_at(store: Store) -> tuple[float | None, float | None]:
+    """When the last sweep was, and when the next is due, on the table's line; from the row that each sweep writes."""
+    (last,) = await store.desk.get(_LAST, [_SWEEP])
+    return (None, None) if last is None else (last.at, last.at + last.interval)
 
 
 async def _mark(store: Store, request: SweepRequest, now: float) -> bool:
@@ -81,19 +81,6 @@ async def _mark(store: Store, request: SweepRequest, now: float) -> bool:
         return Change(gap, _Last(now, request.interval_seconds, request.max_attempts))
 
     return await store.desk.change_one(_LAST, _SWEEP, decide)
-
-
-async def _lent(store: Store, found: Sequence[tuple[Row, lots.Lot]]) -> list[_Due]:
-    """What is still lent of these lots, by the word of each message's entry."""
-    ids = [(id, row) for row, lot in found for id in lot.ids]
-    entries = await store.desk.get(ENTRY, [entry_place(id) for id, _ in ids])
-    return [
-        _Due(id, entry, row)
-        for (id, row), entry in zip(ids, entries, strict=True)
-        if entry is not None
-        and entry.state == MessageState.LEASED
-        and (f"o#{entry.owner}", entry.request) == (row.place.part, row.place.sort)
-    ]
 
 
 async def _grant_grace(store: Store, ids: Sequence[str]) -> set[str]:
@@ -177,6 +164,7 @@ async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
     """Make copies visible now; whether each was still there."""
     some = [receipt for receipt in receipts if receipt is not None and receipt.receipt]
     said = iter(await store.queues.hide(some))
+    store.heard({receipt.spot for receipt in some})
     return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
 
 
@@ -224,7 +212,7 @@ async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swep
     if not more:
         await lots.forget(store, owner)
         await store.roster.finish(owner)
-    return Swept(returned=tuple(returned), more=more, declared=declared)
+    return Swept(returned=tuple(returned), more=more, declared=declared, queues=returned)
 
 
 async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
@@ -235,8 +223,8 @@ async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
     await store.queues.hide([receipt_from(lease) for lease in leases])
 
 
-async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> list[str]:
-    """Take messages from `owner`, and say how it ended; the ids that were its."""
+async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> dict[str, str]:
+    """Take messages from `owner`, and say how it ended; the ids that were its, with their queues."""
 
     def decide(_number: int, entry: Entry | None) -> Change[tuple[bool, Receipt | None]]:
         if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
@@ -253,7 +241,7 @@ async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> li
 
     said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
     seen = await _show(store, [receipt for _, receipt in said])
-    return [
-        id for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
+    return {
+        id: receipt.spot.queue for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
         if receipt is not None and (is_there or not is_sealed)
-    ]  # fmt: skip
+    }  # fmt: skip

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from tenure.adapters.aws import naming, uniqueness, wire
+from tenure.adapters.aws import naming, queue_list, uniqueness, wire
 from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
@@ -80,9 +80,14 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
             answers[number] = Sent(outgoing.message.id, refusal=refused)
         else:
             texts[number] = packed
+    # Before anything lies there: whoever serves patterns must know the queue by then.
+    await queue_list.note(store, list(dict.fromkeys(batch[number].message.queue for number in texts)))
     found = await _enter(store, batch, list(texts))
     going = [number for number, how in found.items() if how != _KNOWN]
-    told = await store.queues.send([_parcel(store, batch[number], *texts[number]) for number in going])
+    parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
+    told = await store.queues.send(parcels)
+    for parcel in {(parcel.spot, parcel.delay): parcel for parcel in parcels}.values():
+        store.heard([parcel.spot], parcel.delay)
     for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(

@@ -116,7 +116,11 @@ async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Settlement]
 
 
 async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlement]:
-    """Given up: kept aside with its raw bytes. The body first, then the word that it is dead, then the copy goes."""
+    """Given up: kept aside with its raw bytes. The body first, then the word that it is dead, then the copy goes.
+
+    A lease that was found by its name has no body (`holding.find`): its copy is made visible instead, and whoever meets
+    it keeps the body, as after a sweep.
+    """
     entries = await store.desk.get(ENTRY, [entry_place(word.lease.id) for word in batch])
     pages: dict[str, int] = {}
     beside: dict[str, int] = {}
@@ -124,9 +128,11 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
     for word, entry in zip(batch, entries, strict=True):
         if entry is not None and entry.is_held_under(word.lease):
             place = places[word.lease.id] = await shelf.add(store, word.lease.queue, word.lease.id)
-            text = word.lease.envelope.decode()
-            pages[word.lease.id] = await store.desk.keep_body(word.lease.id, text, body_rows(place))
-            beside[word.lease.id] = await _keep_attributes(store, word.lease, place)
+            pages[word.lease.id] = beside[word.lease.id] = 0
+            if word.lease.envelope:
+                text = word.lease.envelope.decode()
+                pages[word.lease.id] = await store.desk.keep_body(word.lease.id, text, body_rows(place))
+                beside[word.lease.id] = await _keep_attributes(store, word.lease, place)
 
     def act(word: DeadLetter, entry: Entry) -> Outcome:
         entry.attempts += word.counted
@@ -139,7 +145,12 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
 
     outcomes = await _change(store, batch, act, Outcome.DEAD)
     leases = [word.lease for word in batch]
-    await _tell(store, leases, outcomes, lambda some: store.queues.delete([receipt_from(lease) for lease in some]))
+
+    async def say(some: list[Lease]) -> None:
+        await store.queues.delete([receipt_from(lease) for lease in some if lease.envelope])
+        await store.queues.hide([receipt_from(lease) for lease in some if not lease.envelope])
+
+    await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
 
 
@@ -161,10 +172,14 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
 
     outcomes = await _change(store, batch, act_within, Outcome.RETURNED)
     leases = [word.lease for word in batch]
-    await _tell(
-        store, leases, outcomes,
-        lambda some: store.queues.hide([receipt_from(lease, delays[lease.id]) for lease in some]),
-    )  # fmt: skip
+
+    async def say(some: list[Lease]) -> None:
+        receipts = [receipt_from(lease, delays[lease.id]) for lease in some]
+        await store.queues.hide(receipts)
+        for spot, seconds in {(receipt.spot, receipt.seconds) for receipt in receipts}:
+            store.heard([spot], seconds)
+
+    await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
 
 

@@ -15,14 +15,13 @@ from tenure.table import Place, Row, Write
 
 _ID = Kind(str)
 _PAGE = 200
-#: Where queues are listed that have dead letters though SQS perhaps does not have the queue.
-_LISTED = "shelves"
 #: A line whose letter is not dead yet may be about to be.
 _OLD_SECONDS = 3600.0
 
 
 async def add(store: Store, queue: str, id: str) -> int:
-    """Put a letter on the shelf; its place there, for its entry."""
+    """Put a letter on the shelf; its place there, for its entry. The queue is listed before."""
+    await store.shelves.note([queue])
     place = max(1, int(store.clock.wall() * 1e6))
 
     def decide(known: str | None) -> Change[bool]:
@@ -33,23 +32,20 @@ async def add(store: Store, queue: str, id: str) -> int:
     return place
 
 
-async def list_queue(store: Store, queue: str) -> None:
-    """Note that a queue has dead letters: it may be one that SQS does not have, or has no more, and would not list."""
-
-    def decide(known: str | None) -> Change[None]:
-        return Change(None, queue if known is None else None)
-
-    await store.desk.change_one(_ID, Place(_LISTED, queue), decide)
-
-
 async def queues(store: Store) -> list[str]:
-    """The queues that were noted so."""
-    found: list[str] = []
-    after = ""
-    while rows := await store.table.page(_LISTED, after=after, limit=_PAGE):
-        found += [row.place.sort for row in rows]
-        after = rows[-1].place.sort
-    return found
+    """The queues that have dead letters, or had some lately."""
+    return [row.place.sort for row, _ in await store.shelves.read()]
+
+
+async def has_any(store: Store, queue: str) -> bool:
+    """Whether there is a line on the shelf."""
+    return bool(await store.table.page(f"dead#{queue}", limit=1))
+
+
+async def page(store: Store, queue: str, *, after: str, limit: int, backwards: bool) -> list[tuple[int, str, Row]]:
+    """Place, id and row of some letters beyond the place `after`."""
+    rows = await store.table.page(f"dead#{queue}", after=after, limit=limit, backwards=backwards)
+    return [(int(row.place.sort), _ID.read(row) or "", row) for row in rows]
 
 
 async def walk(store: Store, queue: str, after: int = 0) -> AsyncIterator[tuple[int, str, Row]]:
@@ -99,4 +95,9 @@ async def take_off(store: Store, id: str, entry: Entry) -> None:
 
 
 def _row(queue: str, place: int) -> Place:
-    return Place(f"dead#{queue}", f"{place:020}")
+    return Place(f"dead#{queue}", sort_of(place))
+
+
+def sort_of(place: int) -> str:
+    """A place on the shelf as the table orders it."""
+    return f"{place:020}"

@@ -4,6 +4,9 @@ Waiting for work is a long poll, and a long poll brings the work. What it brings
 `lease` takes it a moment later; it counts as lent only then. What nobody takes within seconds (the work of another
 queue came first, and there is no room for more) is put back for others. A poll is never broken off, because the copies
 that it would bring would be nobody's until their visibility ends. Before: `broker.wait`. After: `receiving.py`.
+
+A worker on many queues has up to a hundred polls under way, each of 1 to 5 seconds; which queues are polled when is
+said by `rhythm.py`. So an idle queue among up to 3,000 is asked at least every 30 seconds.
 """
 
 import asyncio
@@ -11,11 +14,12 @@ import contextlib
 import logging
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 from tenure.adapters.aws.copy import Copy, Receipt, Spot
 from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.queues import BATCH, Queues
+from tenure.adapters.aws.rhythm import BOUND_SECONDS, Rhythm
 from tenure.clock import Clock, SystemClock
 from tenure.errors import BrokerUnavailable, TenureError
 
@@ -37,14 +41,35 @@ _LATE_SECONDS = 2.0
 _KNOWN_SECONDS = 0.5
 
 
+#: So many polls are under way at once, where a worker serves many queues.
+CALLS = 100
+#: A poll of one queue among many waits so long, if there are not more than fit into the rhythm.
+_LONGEST_AMONG_MANY, _SHORTEST = 5.0, 1.0
+#: A lease call asks so often, ten queues at a time, those that probably have something, until it has enough.
+_ROUNDS = 10
+#: A poll of one queue among many asks for so much of a lease call: a full queue is asked again at once.
+_SHARE = 4
+#: Whoever waits for patterns looks at least so often which queues there are.
+_NAMES_SECONDS = 5.0
+
+#: The physical queues that are served at this moment.
+Served = Callable[[], Awaitable[Collection[Spot]]]
+
+
 class Stash:
     """Copies by physical queue, and the polls under way."""
 
-    def __init__(self, queues: Queues, clock: Clock) -> None:
-        """Nothing is polled yet."""
+    def __init__(self, queues: Queues, clock: Clock, *, is_virtual: bool | None = None) -> None:
+        """Nothing is polled yet. `is_virtual`: a receive does not wait; told by the clock unless it is said."""
         self._queues = queues
         self._clock = clock
-        self._is_virtual = not isinstance(clock, SystemClock)
+        self._is_virtual = not isinstance(clock, SystemClock) if is_virtual is None else is_virtual
+        #: When each queue is asked, where they are many.
+        self._rhythm = Rhythm()
+        #: Why queues could not be asked the last time.
+        self._failed: dict[Spot, TenureError] = {}
+        #: Set when a poll among many has ended, or something was heard of a queue.
+        self._news = asyncio.Event()
         self._copies: dict[Spot, list[Copy]] = {}
         self._returns: set[asyncio.Task[None]] = set()
         #: Until when a poll answers for its queue, and there is no need to ask it otherwise.
@@ -82,6 +107,127 @@ class Stash:
                     raise poll.exception() or BrokerUnavailable("")
             if self._is_virtual and not any(self._copies.get(spot) for spot in spots):
                 await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
+
+    # -- many queues ---------------------------------------------------------------------------------
+
+    def heard(self, spots: Iterable[Spot], delay: float = 0.0) -> None:
+        """Something was put into these by this process, to be seen after `delay` seconds."""
+        now = self._clock.monotonic()
+        for spot in spots:
+            self._rhythm.heard(spot, now + delay, now)
+        self._news.set()
+
+    async def lend(self, served: Collection[Spot], want: int, visibility: int) -> list[Copy]:
+        """Up to `want` copies of many queues: what polls brought, then what those give that probably have something.
+
+        All others are polled in the background as the rhythm says, so that a busy queue does not hide them.
+        """
+        copies = self._take_some(served, want)
+        for _ in range(_ROUNDS):
+            wanted = want - len(copies)
+            hot = self._rhythm.hot(served, self._polls, wanted, self._clock.monotonic())[:BATCH]
+            if not hot:
+                break
+            for spot, some in zip(
+                hot, await asyncio.gather(*(self._ask(spot, wanted, visibility) for spot in hot)), strict=True
+            ):
+                self._keep(spot, some)
+            copies += self._take_some(served, want - len(copies))
+        if sum(map(len, self._copies.values())) < BATCH:
+            self._launch(served)
+        if not copies:
+            self._raise_if_none_answers(served)
+        return copies
+
+    async def wait_among(self, served: Served, seconds: float) -> None:
+        """Return when something came of the many queues that are served, or after `seconds`."""
+        until = self._clock.monotonic() + seconds
+        while True:
+            self._news.clear()
+            spots = await served()
+            if any(spot in spots for spot, copies in self._copies.items() if copies):
+                return
+            now = self._clock.monotonic()
+            if self._rhythm.has_hot(spots, self._polls, now):  # what is polled already will be brought
+                return
+            self._raise_if_none_answers(spots)
+            if now >= until:
+                return
+            self._launch(spots)
+            due = self._rhythm.next_due(spots, now)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), min(until - now, due - now, _NAMES_SECONDS))
+
+    def _take_some(self, served: Collection[Spot], want: int) -> list[Copy]:
+        """Copies of these queues, those first that came first; one queue does not take all if others have some."""
+        waiting = [spot for spot, copies in self._copies.items() if copies and spot in served]
+        taken: list[Copy] = []
+        for left, spot in zip(range(len(waiting), 0, -1), waiting, strict=True):
+            share = -(-(want - len(taken)) // left)
+            here = self._copies.pop(spot)
+            taken += here[:share]
+            if here[share:]:
+                self._copies[spot] = here[share:]  # behind the others
+        return taken
+
+    async def _ask(self, spot: Spot, want: int, visibility: int) -> list[Copy]:
+        """What a queue gives at once."""
+        began = self._clock.monotonic()
+        try:
+            copies = await self._queues.receive(spot, want, visibility)
+        except TenureError as error:
+            self._note_failure(spot, error)
+            return []
+        self._note_end(spot, began, len(copies), want)
+        return copies
+
+    def _launch(self, served: Collection[Spot]) -> None:
+        """Begin the polls that are due, as many as may be under way."""
+        room = CALLS - len(self._polls)
+        if room <= 0 or not served:
+            return
+        # So that each gets its turn within the rhythm's bound, however many there are.
+        wait = min(_LONGEST_AMONG_MANY, max(_SHORTEST, CALLS * BOUND_SECONDS // len(served)))
+        for spot in self._rhythm.due(served, self._clock.monotonic()):
+            if room <= 0:
+                return
+            if spot not in self._polls:
+                poll = self._polls[spot] = asyncio.ensure_future(self._poll_among(spot, wait))
+                poll.add_done_callback(lambda _, spot=spot: self._polls.pop(spot, None))  # type: ignore[misc]
+                room -= 1
+
+    async def _poll_among(self, spot: Spot, wait: float) -> None:
+        """One poll of one queue among many; what it brings lies here."""
+        wait = 0.0 if self._is_virtual else wait
+        want = max(1, self.want // _SHARE)
+        began = self._clock.monotonic()
+        try:
+            copies = await self._queues.receive(spot, want, self.visibility + math.ceil(wait), wait)
+        except TenureError as error:
+            self._note_failure(spot, error)
+        else:
+            self._note_end(spot, began, len(copies), want)
+            self._keep(spot, copies)
+        finally:
+            self._news.set()
+
+    def _note_end(self, spot: Spot, began: float, count: int, want: int) -> None:
+        self._failed.pop(spot, None)
+        self._rhythm.ended(spot, began, self._clock.monotonic(), count, want)
+
+    def _note_failure(self, spot: Spot, error: TenureError) -> None:
+        """One queue among many that cannot be asked does not stop the others."""
+        if type(self._failed.get(spot)) is not type(error):
+            logger.warning("queue %s cannot be asked, and is left out for a while: %s", spot.queue, error)
+        self._failed[spot] = error
+        self._rhythm.failed(spot, self._clock.monotonic())
+
+    def _raise_if_none_answers(self, served: Collection[Spot]) -> None:
+        if served and all(spot in self._failed for spot in served):
+            failed = [self._failed.pop(spot) for spot in served]
+            raise failed[0]
+
+    # ------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Wait for the polls under way, and put everything back."""
@@ -126,8 +272,13 @@ class Stash:
             is_empty = bool(wait) and not copies
         finally:
             self._answers_until[spot] = self._clock.monotonic() + _KNOWN_SECONDS if is_empty else 0.0
-        if copies:
-            self._copies.setdefault(spot, []).extend(copies)
-            task = asyncio.ensure_future(self._return(spot, copies))
-            self._returns.add(task)
-            task.add_done_callback(self._returns.discard)
+        self._keep(spot, copies)
+
+    def _keep(self, spot: Spot, copies: Sequence[Copy]) -> None:
+        """Let copies lie here for a while."""
+        if not copies:
+            return
+        self._copies.setdefault(spot, []).extend(copies)
+        task = asyncio.ensure_future(self._return(spot, copies))
+        self._returns.add(task)
+        task.add_done_callback(self._returns.discard)

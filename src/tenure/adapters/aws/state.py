@@ -1,5 +1,6 @@
-"""The five ports over one table."""
+"""The six ports over one table."""
 
+from tenure.adapters.aws.acts import AwsActLog
 from tenure.adapters.aws.board import AwsBoard
 from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.ledger import AwsLedger
@@ -34,6 +35,10 @@ class AwsState:
     @property
     def board(self) -> AwsBoard:
         return self._store.board
+
+    @property
+    def acts(self) -> AwsActLog:
+        return self._store.acts
 
     def wall(self) -> float:
         return self._store.table.wall()

@@ -5,15 +5,19 @@ event loop; what this process was lent (`Lent`) all twins share.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeVar
 
+from tenure.adapters.aws.acts import AwsActLog
 from tenure.adapters.aws.board import AwsBoard
+from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import Desk
 from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.ledger import AwsLedger
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.listing import Names
 from tenure.adapters.aws.queues import Queues
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
@@ -37,6 +41,12 @@ class Store:
         self.table = make_table(link)
         self.lent = Lent() if lent is None else lent
         self.desk = Desk(self.table, link.clock, link.options.keep_seconds, self.lent.wrote)
+        #: The queues there are, and those of them that have dead letters.
+        self.names = Names(self.desk, "queues", self.lent.noted["queues"])
+        self.shelves = Names(self.desk, "shelves", self.lent.noted["shelves"])
+        #: The list of queues as it was last read for patterns, and when; and when it was last tidied (`queue_list.py`).
+        self.served: set[str] = set()
+        self.served_at = self.tidied_at = float("-inf")
         self.spots = Spots(link)
         self.queues = Queues(link, self.spots)
         self.roster = AwsRoster(self.desk)
@@ -44,10 +54,13 @@ class Store:
         self.records = AwsRecords(self.desk)
         self.journal = AwsJournal(self.desk)
         self.board = AwsBoard(self.desk)
+        self.acts = AwsActLog(self.desk)
         self.stash = Stash(self.queues, link.clock)
         #: Messages whose copy is known to lie in its queue; the last so many.
         self.confirmed: dict[str, None] = {}
         self.rotation = 0
+        #: The physical queues of a worker on many, as they were last worked out (`receiving.py`).
+        self.many: tuple[list[str], dict[Spot, None]] | None = None
         #: How often each queue was asked; fairness counts by it.
         self.turns: dict[str, int] = {}
         #: When owners listed themselves.
@@ -80,9 +93,34 @@ class Store:
         if self._opened == 0:
             if self._acts:
                 await asyncio.gather(*self._acts, return_exceptions=True)
+            self.lent.hearers.pop(id(self), None)
             await self.stash.close()
             await self.table.close()
             await self.link.close()
+
+    def heard(self, spots: Collection[Spot], delay: float = 0.0) -> None:
+        """Copies were put into these, to be seen after `delay` seconds: whoever waits in this process is told."""
+        self.stash.heard(spots, delay)
+        if self.lent.hearers:
+            for number, tell in list(self.lent.hearers.items()):
+                if number != id(self):
+                    tell(spots, delay)
+
+    def listen(self) -> None:
+        """From now on be told what twins put into queues."""
+        if id(self) in self.lent.hearers:
+            return
+        loop = asyncio.get_running_loop()
+
+        def tell(spots: Collection[Spot], delay: float) -> None:
+            with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile, and nobody waits there
+                loop.call_soon_threadsafe(self._hear, spots, delay)
+
+        self.lent.hearers[id(self)] = tell
+
+    def _hear(self, spots: Collection[Spot], delay: float) -> None:
+        self.served.update(spot.queue for spot in spots)
+        self.stash.heard(spots, delay)
 
     async def act(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something that takes several calls, to its end even if whoever asked goes away meanwhile."""

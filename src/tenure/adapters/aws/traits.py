@@ -3,7 +3,7 @@
 from tenure.adapters.aws.options import Options
 from tenure.adapters.aws.queues import BATCH, MAX_HIDE
 from tenure.adapters.aws.wire import PLAIN
-from tenure.broker import LEASE_BYTE_LIMIT, BrokerTraits
+from tenure.broker import EVERY_STATE, LEASE_BYTE_LIMIT, BrokerTraits
 from tenure.message import MessageState
 
 #: The queue's timer ends so much after the lease: the sweep comes first, and counts. Where nobody sweeps, the copy
@@ -14,8 +14,12 @@ MIN_LEASE, MAX_LEASE = 1.0, MAX_HIDE - 2 * SLACK
 MAX_DELAY_SECONDS = 13 * 86_400.0
 
 
-def traits(options: Options) -> BrokerTraits:
-    """As the options say."""
+#: What the table finds without reading all of its rows.
+_BROWSABLE = frozenset({MessageState.LEASED, MessageState.DEAD})
+
+
+def traits(options: Options, *, can_scan: bool) -> BrokerTraits:
+    """As the options say. `can_scan`: the table of the state can be read from end to end."""
     return BrokerTraits(
         min_lease_seconds=MIN_LEASE,
         max_lease_seconds=min(MAX_LEASE, options.hold_seconds),
@@ -34,8 +38,13 @@ def traits(options: Options) -> BrokerTraits:
         priority_levels=options.priorities,
         fairness=10 if options.priorities > 1 else None,
         native_expiry=False,
-        # SQS has no peek; dead letters are kept in the state.
-        browsable=frozenset({MessageState.DEAD}),
+        # SQS has no peek; what is lent and what is dead is known to the state.
+        browsable=_BROWSABLE,
+        scannable=EVERY_STATE - _BROWSABLE if can_scan else frozenset(),
+        # Their envelopes lie in SQS alone.
+        opaque_states=frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED}),
+        # A request is paid for: one for each queue, and a read for each message that is held.
+        snapshot_seconds=15.0,
         depth_is_exact=False,
         in_order=False,
         takes_tickets=options.wire != PLAIN,

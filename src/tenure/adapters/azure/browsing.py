@@ -1,132 +1,121 @@
-"""Browsing: a page of the messages of one queue in one state. Nothing here changes anything.
+"""Browsing: one page of messages, read from the table. Nothing here changes anything.
 
-First the service is asked which there are: only those in that state, and of each only what tells its place. Then the
-few that the page shows are read in whole. So a page costs the bodies that are on it, whatever else lies in the table.
-
-What is ready was sent and has no life yet, or waits again. It is shown in the order in which it was sent; everything
-else in the order in which it was first lent, or delayed. Next: whoever shows it (`tenure messages`, `tenure dead`).
+What is leased or dead is shown to everybody who asks; the other states only to those who ask for a scan, because they
+may be as many as were ever sent. `scanning.py` reads rows without bodies and says what a page costs; the bodies of
+those that are shown are looked up here. Which rows are meant is decided by `rules/browsing.py`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
-from tenure.adapters.azure.entry import BRIEF, Kept, Letter, place_text, read_letter, read_life
-from tenure.adapters.azure.rows import Row
+from tenure.adapters.azure.entry import Letter, read_letter
+from tenure.adapters.azure.scanning import Spot, Window, complete, windows
 from tenure.adapters.azure.store import Store
-from tenure.adapters.azure.where import EQ, GE, IS_NOT, NE
-from tenure.broker import Browsed
-from tenure.message import NO_COUNTERS, MessageState
+from tenure.adapters.azure.traits import TRAITS
+from tenure.message import MessageState
+from tenure.query import Page, Query
+from tenure.rules import browsing, queue_pattern
+from tenure.rules.cursor import write as write_mark
+from tenure.rules.paging import Pager, Part, Row
 
 #: So many rows are looked up side by side.
 _AT_ONCE = 50
 
 
-class _Spot(msgspec.Struct, frozen=True, order=True):
-    """Where a message of the page stands."""
-
-    place: int
-    part: str
-    #: Behind the first letters of its rows' keys.
-    word: str
-    has_life: bool
-    #: Its letter, if it has one, may have a place of its own: then that counts.
-    is_doubtful: bool = False
-
-
-async def browse(store: Store, queue: str, state: MessageState, *, limit: int, after: int) -> list[Browsed]:
-    """A page of the messages of one queue in one state, after the place `after`."""
-    while True:
-        spots = await _choose(
-            _ready(store, queue, after) if state is MessageState.READY else _lives(store, queue, state), limit, after
-        )
-        shown = await _show(store, queue, state, spots, after)
-        if shown or not spots:
-            return shown
-        after = spots[-1].place  # all of these have gone on meanwhile
+async def browse(store: Store, query: Query) -> Page:
+    """A page, bounded in messages and in rows read."""
+    visible = TRAITS.browsable | TRAITS.scannable if query.scan else TRAITS.browsable
+    pager = Pager(query, lambda _state: ("",), ended_filters=TRAITS.ended_filters, visible=visible)
+    reader = _Reader(store, query)
+    while (part := pager.next_part()) is not None:
+        window = await reader.window(part)
+        if window.spots or window.following is None:
+            rows, is_end = await reader.read(window, part.limit)
+            pager.take(rows, is_end=is_end)
+        else:
+            # Letters of messages that are leased by now, or rows that have gone on since the page before.
+            pager.take((), is_end=False, passed=max(1, window.read), mark=write_mark(window.following))
+    return pager.page()
 
 
-async def _choose(spots: AsyncIterator[_Spot], limit: int, after: int) -> list[_Spot]:
-    """The first `limit` of them; no more than twice as many are ever kept."""
-    found: list[_Spot] = []
-    async for spot in spots:
-        if spot.place > after:
-            found.append(spot)
-        if len(found) >= 2 * limit:
-            found = sorted(found)[:limit]
-    return sorted(found)[:limit]
+class _Reader:
+    """Reads one state after the other; a window that serves several steps of a page is read once."""
 
+    def __init__(self, store: Store, query: Query) -> None:
+        self._store = store
+        self._query = query
+        self._state: MessageState | None = None
+        self._windows: AsyncIterator[Window]
+        self._window: Window | None = None
+        self._needs_envelope = browsing.needs_envelope(query)
+        self._room = query.limit
 
-async def _lives(store: Store, queue: str, state: MessageState) -> AsyncIterator[_Spot]:
-    where = EQ("Queue", queue) & EQ("State", state.value)
-    for part in store.parts:
-        async for row in store.rows.between(part, "m:", "m;", where, only=BRIEF):
-            yield _Spot(read_life(row).life.place, part, row.key[2:], has_life=True)
+    async def window(self, part: Part) -> Window:
+        """The window that has the next rows of a part; what was handed out is no longer in it."""
+        if part.state is not self._state:
+            self._state = part.state
+            self._windows = windows(self._store, self._query, part.state, part.after)
+            self._window = None
+        if self._window is None or not self._window.spots:
+            self._window = await anext(self._windows)
+        return self._window
 
+    async def read(self, window: Window, limit: int) -> tuple[list[Row], bool]:
+        """The next rows of a window, and whether there are none behind them."""
+        some = self._next(window.spots, limit)
+        marks = [window.mark(spot) for spot in some]
+        window.spots = window.spots[len(some) :]
+        rows = [
+            Row(msgspec.structs.replace(spot.message, envelope=raw), mark, raw)
+            for (spot, raw), mark in zip(await self._whole(some), marks, strict=True)
+        ]
+        return rows, not window.spots and window.following is None
 
-async def _ready(store: Store, queue: str, after: int) -> AsyncIterator[_Spot]:
-    for part in store.parts:
-        rows, of = store.rows, EQ("Queue", queue)
-        others = {row.key[2:] for row in await rows.scan(part, "m:", of & NE("State", "ready"), only=("State",))}
-        again = {
-            row.key[2:]: read_life(row).life
-            for row in await rows.scan(part, "m:", of & EQ("State", "ready"), only=BRIEF)
+    def _next(self, spots: list[Spot], limit: int) -> list[Spot]:
+        """As many as the page has room for: bodies that it does not show are not read."""
+        if self._needs_envelope:
+            return spots[: min(limit, _AT_ONCE)]
+        for number, spot in enumerate(spots[:limit], 1):
+            self._room -= self._is_meant(spot)
+            if self._room <= 0:
+                return spots[:number]
+        return spots[:limit]
+
+    def _is_meant(self, spot: Spot) -> bool:
+        """Whether the query means it, as far as that can be told without its body."""
+        query, message = self._query, spot.message
+        is_asked_for = query.queues is None or queue_pattern.matches(message.queue, query.queues)
+        return is_asked_for and browsing.matches(query, message)
+
+    async def _whole(self, spots: Sequence[Spot]) -> list[tuple[Spot, bytes]]:
+        """With their bodies, where somebody wants to see or to search them."""
+        whole: list[tuple[Spot, bytes]] = []
+        for start in range(0, len(spots), _AT_ONCE):
+            some = spots[start : start + _AT_ONCE]
+            old = await self._letters([spot for spot in some if spot.is_partial])
+            some = [complete(spot, old.get(spot.word)) if spot.is_partial else spot for spot in some]
+            wanted = [
+                spot
+                for spot in some
+                if spot.message.state not in browsing.FINISHED
+                and (self._needs_envelope or (self._query.bodies and self._is_meant(spot)))
+            ]
+            bodies = await self._bodies(wanted)
+            whole += [(spot, bodies.get(spot.word, b"")) for spot in some]
+        return whole
+
+    async def _bodies(self, spots: Sequence[Spot]) -> dict[str, bytes]:
+        own = [spot for spot in spots if spot.is_own]
+        rows = await self._store.rows.get_all((spot.part, f"m:{spot.word}") for spot in own)
+        found = {
+            spot.word: row.fields["Envelope"]
+            for spot, row in zip(own, rows, strict=True)
+            if row is not None and row.fields.get("Envelope") is not None
         }
-        letters = of & IS_NOT("IsEnded") & GE("Place", place_text(after + 1))
-        async for row in rows.between(part, "s:", "s;", letters, only=("Place",)):
-            word = row.key[2:]
-            if word not in others:
-                yield _Spot(int(row.fields["Place"]), part, word, has_life=again.pop(word, None) is not None)
-        for word, life in again.items():
-            # It has no letter; or one that stands before this page, and was shown there.
-            yield _Spot(life.place, part, word, has_life=True, is_doubtful=True)
+        letters = await self._letters([spot for spot in spots if spot.word not in found])
+        return found | {word: letter.envelope for word, letter in letters.items()}
 
-
-async def _show(store: Store, queue: str, state: MessageState, spots: list[_Spot], after: int) -> list[Browsed]:
-    """Read what is on the page; without what is no longer in that state."""
-    shown: list[Browsed] = []
-    for start in range(0, len(spots), _AT_ONCE):
-        some = spots[start : start + _AT_ONCE]
-        found = await _read(store, "m:", [spot for spot in some if spot.has_life])
-        lives = {spot: life for spot, row in found.items() if (life := read_life(row)).life.state is state}
-        some = [spot for spot in some if spot in lives or not spot.has_life]
-        whole = {spot for spot, kept in lives.items() if kept.envelope is not None and not spot.is_doubtful}
-        found = await _read(store, "s:", [spot for spot in some if spot not in whole])
-        letters = {spot: read_letter(row) for spot, row in found.items()}
-        for spot in some:
-            kept, letter = lives.get(spot), letters.get(spot)
-            if kept is None and (letter is None or letter.is_ended):
-                continue
-            if spot.is_doubtful and letter is not None and letter.place <= after:
-                continue
-            shown.append(_browsed(store, queue, spot.place, kept, letter))
-    return shown
-
-
-async def _read(store: Store, kind: str, spots: list[_Spot]) -> dict[_Spot, Row]:
-    """The rows of one kind of these, where there are any."""
-    rows = await store.rows.get_all((spot.part, f"{kind}{spot.word}") for spot in spots)
-    return {spot: row for spot, row in zip(spots, rows, strict=True) if row is not None}
-
-
-def _browsed(store: Store, queue: str, place: int, kept: Kept | None, letter: Letter | None) -> Browsed:
-    now = store.timeline.now()
-    sent = b"" if letter is None else letter.envelope
-    if kept is None:
-        id = "" if letter is None else letter.id
-        return Browsed(id=id, queue=queue, state=MessageState.READY, envelope=sent, counters=NO_COUNTERS, cursor=place)
-    life = kept.life
-    return Browsed(
-        id=life.id,
-        queue=queue,
-        state=life.state,
-        envelope=sent if kept.envelope is None else kept.envelope,
-        counters=life.counters,
-        cursor=place,
-        owner=life.owner,
-        fence=life.fence if life.owner else None,
-        deadline_in=None if life.deadline is None else life.deadline - now,
-        due_in=life.due - now if life.state is MessageState.DELAYED and life.due is not None else None,
-        reason=life.reason,
-        finished_at=life.finished_at,
-    )
+    async def _letters(self, spots: Sequence[Spot]) -> dict[str, Letter]:
+        rows = await self._store.rows.get_all((spot.part, f"s:{spot.word}") for spot in spots)
+        return {spot.word: read_letter(row) for spot, row in zip(spots, rows, strict=True) if row is not None}

@@ -44,7 +44,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str = ""
     receipt: str = ""
     is_ended: bool = False
-    #: Once it has ended: what was counted.
+    #: Once it has ended: when (wall time), and what was counted. None: an older version ended it.
+    ended_at: float | None = None
     counters: Counters = NO_COUNTERS
     #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
     wire: str = ""
@@ -58,6 +59,8 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     queue: str
     place: int
     state: MessageState
+    #: Empty: not known, because the message is foreign, damaged, or was lent by an older version.
+    task: str = ""
     #: The service's id and receipt for the copy in the queue. Empty: not known.
     message_id: str = ""
     receipt: str = ""
@@ -67,6 +70,12 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     #: On the account's time line. None while leased: lent without one.
     deadline: float | None = None
+    #: On the same line: when it was lent, and last touched. With it, what the holder said of the work.
+    leased_at: float | None = None
+    last_beat: float | None = None
+    beats: int = 0
+    size: float | None = None
+    predicted_seconds: float | None = None
     #: Its holder never joined the roster.
     lacks_presence: bool = False
     #: Its lease got a fresh window after an outage, and was not touched since.
@@ -86,7 +95,7 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     generation: int | None = None
     #: Not sent by us, so that there is no letter.
     is_foreign: bool = False
-    #: Then also: when its sender sent it, by the service.
+    #: Wall time by its sender; of a foreign one by the service. None: not known.
     sent_at: float | None = None
     #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
     wire: str = ""
@@ -150,7 +159,7 @@ def letter_row(letter: Letter, partitions: int) -> Row:
         "SentAt": letter.sent_at, "Envelope": letter.envelope, "Key": letter.key, "Generation": letter.generation,
         "Digest": letter.digest,
         "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
-        "Wire": letter.wire, **counter_fields(letter.counters),
+        "Wire": letter.wire, "EndedAt": letter.ended_at, **counter_fields(letter.counters),
     }  # fmt: skip
     return Row(part_of(letter.id, partitions), letter_key(letter.id), fields, letter.etag)
 
@@ -163,7 +172,7 @@ def read_letter(row: Row) -> Letter:
         sent_at=float(fields["SentAt"]), envelope=fields.get("Envelope", b""), key=fields["Key"],
         generation=int(fields["Generation"]), digest=fields.get("Digest", ""), is_put=bool(fields["IsPut"]),
         message_id=fields.get("MessageId", ""),
-        receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]),
+        receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]), ended_at=fields.get("EndedAt"),
         wire=fields.get("Wire", ""), counters=_read_counters(fields), etag=row.etag,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ import msgspec
 
 from tenure.adapters.azure import ghosts, posting, wire
 from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.polling import longest_pause
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.store import Store
@@ -33,6 +34,10 @@ EARLY = 1e-3
 TRIES = 5
 #: Who finds nothing asks this often whether it was declared dead.
 _ASK_SECONDS = 5.0
+#: So few queues are all asked by a call that comes before it is the turn of any.
+_FEW = 10
+#: So many queues are asked side by side, and by one call.
+_ASKED_AT_ONCE, _MOST_ASKED = 8, 64
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -50,8 +55,29 @@ class Arrival(msgspec.Struct, frozen=True):
     is_foreign: bool
     #: The form in which it stands there.
     wire: str
-    #: Wall time, by the service.
+    task: str
+    #: Wall time, by its sender; of a foreign one by the service.
     sent_at: float | None
+
+
+class _Call:
+    """One call of `lease` under way."""
+
+    __slots__ = ("fence", "is_begun", "left", "lent", "request", "seconds")
+
+    def __init__(self, request: LeaseRequest, seconds: float, fence: int, left: int) -> None:
+        self.request = request
+        self.seconds = seconds
+        self.fence = fence
+        self.left = left
+        self.lent: list[tuple[Kept, bytes]] = []
+        #: Something may have been entered.
+        self.is_begun = False
+
+    def add(self, lent: list[tuple[Kept, bytes]]) -> None:
+        """These are lent too."""
+        self.lent += lent
+        self.left -= len(lent)
 
 
 class Lending:
@@ -65,40 +91,87 @@ class Lending:
         self._asked = -_ASK_SECONDS
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Lend up to `want`, in one receive for each queue, and one change for what came."""
+        """Lend up to `want`, in one receive for each queue that is asked, and one change for what came."""
         store = self._store
         before = store.clock.monotonic()
         seconds = clamped_lease(request.seconds)
-        left = min(request.want, TRAITS.batch_limit)
-        fence = store.shared.next_number()
-        lent: list[tuple[Kept, bytes]] = []
-        self._turn += 1
-        start = self._turn % len(request.queues) if request.queues else 0
-        is_begun = False
+        call = _Call(request, seconds, store.shared.next_number(), min(request.want, TRAITS.batch_limit))
+        queues = await store.known_queues.served(request.queues, request.excluded)
         try:
-            for queue in request.queues[start:] + request.queues[:start]:
-                if left <= 0:
-                    break
-                is_begun = is_begun or bool(store.shared.returned[queue])
-                again = await self._returned(queue, left, request, seconds, fence)
-                lent += again
-                left -= len(again)
-                if left <= 0:
-                    break
-                arrivals = [_arrival(queue, one) for one in await posting.receive(store, queue, left, seconds)]
-                is_begun = is_begun or bool(arrivals)
-                came = await self._enter(arrivals, request, seconds, fence)
-                lent += came
-                left -= len(came)
-            if lent:
+            if len(queues) == 1:
+                await self._ask_one(call, queues[0])
+            else:
+                await self._ask_many(call, queues)
+            if call.lent:
                 store.look_soon()  # there is something to do
-            await self._check(request.owner, lent, before)
+            await self._check(request.owner, call.lent, before)
         except BrokerUnavailable as error:
             # Some of it may have been entered already, and nobody else looks after that.
-            if is_begun:
+            if call.is_begun:
                 raise _in_part(error) from error
             raise
-        return [_lease(kept, raw, before + seconds) for kept, raw in lent]
+        return [lease_of(kept, raw, before + seconds) for kept, raw in call.lent]
+
+    async def _ask_one(self, call: "_Call", queue: str) -> None:
+        await self._take_returned(call, queue)
+        if call.left > 0:
+            await self._receive(call, [(queue, call.left)])
+
+    async def _ask_many(self, call: "_Call", queues: Sequence[str]) -> None:
+        """Ask those whose turn it is, side by side, for no more than there is room for."""
+        store, polling = self._store, self._store.shared.polling
+        returned = store.shared.returned
+        for queue in [queue for queue in list(returned) if returned[queue] and queue in queues]:
+            await self._take_returned(call, queue)
+        self._turn += 1
+        start = self._turn % len(queues) if queues else 0
+        due = polling.due([*queues[start:], *queues[:start]], store.clock.monotonic())
+        if not due and len(queues) <= _FEW and store.clock.monotonic() - store.waited_at > EARLY:
+            due = list(queues)  # whoever waited has looked; somebody who asks without waiting gets an answer of few
+        due = due[:_MOST_ASKED]
+        while due and call.left > 0:
+            shares, left = list[tuple[str, int]](), call.left
+            while due and left > 0 and len(shares) < _ASKED_AT_ONCE:
+                # One that was full the last time gets all the room; the others get some of it each.
+                share = left if polling.is_busy(due[0]) else max(1, left // _ASKED_AT_ONCE)
+                share = left if len(due) == 1 else share
+                shares.append((due.pop(0), share))
+                left -= share
+            longest = longest_pause(store.options.poll_seconds, len(queues))
+            await self._receive(call, shares, longest)
+
+    async def _take_returned(self, call: "_Call", queue: str) -> None:
+        if call.left > 0:
+            call.is_begun = call.is_begun or bool(self._store.shared.returned[queue])
+            call.add(await self._returned(queue, call.left, call.request, call.seconds, call.fence))
+
+    async def _receive(self, call: "_Call", shares: list[tuple[str, int]], longest: float | None = None) -> None:
+        """Receive, then enter what came. With `longest`, note when each queue is to be asked again."""
+        store = self._store
+        acts = [partial(self._ask, call, queue, want, longest) for queue, want in shares]
+        told = [await acts[0]()] if len(acts) == 1 else await store.each(acts)
+        arrivals = [one for some in told if not isinstance(some, BaseException) for one in some]
+        if arrivals:
+            call.is_begun = True
+            call.add(await self._enter(arrivals, call.request, call.seconds, call.fence))
+            await store.known_queues.register({one.queue for one in arrivals})
+        for some in told:
+            if isinstance(some, BaseException):
+                raise some
+
+    async def _ask(self, call: "_Call", queue: str, want: int, longest: float | None) -> list[Arrival]:
+        store, polling = self._store, self._store.shared.polling
+        if longest is None:
+            return [_arrival(queue, one) for one in await posting.receive(store, queue, want, call.seconds)]
+        stirs = polling.ask(queue, store.clock.monotonic())
+        got = 0
+        try:
+            may_lack = queue not in call.request.queues
+            found = await posting.receive(store, queue, want, call.seconds, may_lack=may_lack)
+            got = len(found)
+        finally:
+            polling.answered(queue, stirs, store.clock.monotonic(), got=got, want=want, longest=longest)
+        return [_arrival(queue, one) for one in found]
 
     async def _check(self, owner: str, lent: list[tuple[Kept, bytes]], now: float) -> None:
         """Whoever was declared dead gets nothing.
@@ -200,7 +273,7 @@ class Lending:
             store.shared.remember(kept)
         raws = await asyncio.gather(*(store.envelope(kept) for kept in mine))
         ends = [now if kept.life.deadline is None else kept.life.deadline for kept in mine]
-        leases = [_lease(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
+        leases = [lease_of(kept, raw, local + end - now) for kept, raw, end in zip(mine, raws, ends, strict=True)]
         return sorted(leases, key=lambda lease: lease.id)
 
 
@@ -218,6 +291,11 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
         request_id=request.request_id,
         seconds=seconds,
         deadline=store.timeline.latest() + seconds,
+        leased_at=store.timeline.now(),
+        last_beat=None,
+        beats=0,
+        size=None,
+        predicted_seconds=None,
         lacks_presence=not request.has_presence,
         is_graced=False,
         due=None,
@@ -229,15 +307,17 @@ def lend(store: Store, kept: Kept, request: LeaseRequest, seconds: float, fence:
 def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fence: int) -> Kept:
     """The life of a message that is lent for the first time."""
     place = store.shared.next_number()
-    life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, is_foreign=one.is_foreign)
+    life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, task=one.task)
+    life.is_foreign = one.is_foreign
     life.wire = "" if one.wire == wire.ENVELOPE else one.wire
-    life.sent_at = one.sent_at if one.is_foreign else None
+    life.sent_at = one.sent_at
     kept = lend(store, Kept(life, "", one.raw if one.is_foreign else None), request, seconds, fence)
     kept.life.message_id, kept.life.receipt = one.message_id, one.receipt
     return kept
 
 
-def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
+def lease_of(kept: Kept, raw: bytes, deadline: float) -> Lease:
+    """The lease under which a message is lent; `deadline` on our own clock."""
     life = kept.life
     return Lease(
         id=life.id,
@@ -249,8 +329,10 @@ def _lease(kept: Kept, raw: bytes, deadline: float) -> Lease:
         seconds=life.seconds,
         deadline=deadline,
         counters=life.counters,
-        sent_at=life.sent_at,
+        sent_at=life.sent_at if life.is_foreign else None,
         generation=life.generation or 0,
+        size=life.size,
+        predicted_seconds=life.predicted_seconds,
     )
 
 
@@ -265,8 +347,13 @@ def _arrival(queue: str, message: Any) -> Arrival:
         is_new=message.dequeue_count == 1,
         is_foreign=found.is_foreign,
         wire=found.wire,
-        sent_at=None if message.inserted_on is None else message.inserted_on.timestamp(),
+        task=found.task,
+        sent_at=_inserted(message) if found.is_foreign else found.sent_at,
     )
+
+
+def _inserted(message: Any) -> float | None:
+    return None if message.inserted_on is None else float(message.inserted_on.timestamp())
 
 
 def _in_part(failure: BrokerUnavailable) -> BrokerUnavailable:

@@ -4,12 +4,13 @@ The queue's own count mixes what is ready with what is leased, delayed and shown
 taken off it. That is an estimate, and said to be one.
 """
 
-import asyncio
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tenure.adapters.azure import wire
-from tenure.adapters.azure.entry import BRIEF, Kept
+from tenure.adapters.azure.entry import BRIEF, Kept, Life
 from tenure.adapters.azure.naming import POISON, queue_name
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import NE
@@ -24,9 +25,21 @@ async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     lives = await store.lives(NE("State", "cancelled"), only=BRIEF)
     if queues is None:
         every = sorted({kept.life.queue for kept in lives} | set(await _listed(store)))
-        depths = await asyncio.gather(*(_depth(store, queue, lives) for queue in every))
+        depths = await _depths(store, every, lives)
         return [one for one in depths if one.ready or one.delayed or one.leased or one.dead]
-    return list(await asyncio.gather(*(_depth(store, queue, lives) for queue in queues)))
+    return await _depths(store, queues, lives)
+
+
+async def _depths(store: Store, queues: Sequence[str], lives: Sequence[Kept]) -> list[Depth]:
+    """One pass over the lives; one request for each queue, and one more if something is ready in it."""
+    of: defaultdict[str, list[Life]] = defaultdict(list)
+    for kept in lives:
+        of[kept.life.queue].append(kept.life)
+    told = await store.each([partial(_depth, store, queue, of[queue]) for queue in queues])
+    for one in told:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in told if isinstance(one, Depth)]
 
 
 async def _listed(store: Store) -> list[str]:
@@ -41,8 +54,7 @@ async def _listed(store: Store) -> list[str]:
     return [name.removeprefix(prefix) for name in names if not name.endswith(POISON)]
 
 
-async def _depth(store: Store, queue: str, lives: Sequence[Kept]) -> Depth:
-    of = [kept.life for kept in lives if kept.life.queue == queue]
+async def _depth(store: Store, queue: str, of: Sequence[Life]) -> Depth:
     leased = sum(life.state is MessageState.LEASED for life in of)
     now = store.timeline.now()
     # One that is due and still said to wait may have been taken by somebody who does not know Tenure.
@@ -56,16 +68,14 @@ async def _depth(store: Store, queue: str, lives: Sequence[Kept]) -> Depth:
         # No queue can have that name: it was handed on, and put aside.
         return Depth(queue=queue, ready=0, delayed=0, leased=0, dead=dead, oldest_age_seconds=None, estimated=True)
     try:
-        told, first = await asyncio.gather(
-            store.call("counting", lambda: store.queue(queue).get_queue_properties()),
-            store.call("looking", lambda: store.queue(queue).peek_messages(max_messages=1)),
-        )
+        told = await store.call("counting", lambda: store.queue(queue).get_queue_properties())
+        ready = max(0, int(told.approximate_message_count) - leased - delayed)
+        first = await store.call("looking", lambda: store.queue(queue).peek_messages(max_messages=1)) if ready else []
     except StoreMissing:
         return Depth(queue=queue, ready=0, delayed=0, leased=0, dead=dead, oldest_age_seconds=None, estimated=True)
-    ready = max(0, int(told.approximate_message_count) - leased - delayed)
     return Depth(
         queue=queue, ready=ready, delayed=delayed, leased=leased, dead=dead,
-        oldest_age_seconds=_age(store, first) if ready else None, estimated=True,
+        oldest_age_seconds=_age(store, first), estimated=True,
     )  # fmt: skip
 
 

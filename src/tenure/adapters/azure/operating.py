@@ -125,8 +125,16 @@ async def _end(
 
 def _unborn(id: str, letter: Letter | None) -> Life:
     """The life of a message that was never lent."""
-    queue, place = ("", 0) if letter is None else (letter.queue, letter.place)
-    return Life(id=id, queue=queue, place=place, state=MessageState.READY)
+    if letter is None:
+        return Life(id=id, queue="", place=0, state=MessageState.READY)
+    return Life(
+        id=id,
+        queue=letter.queue,
+        place=letter.place,
+        state=MessageState.READY,
+        task=letter.task,
+        sent_at=letter.sent_at,
+    )
 
 
 def _sent(letter: Letter | None) -> tuple[str, str]:

@@ -82,8 +82,11 @@ async def bury(store: Store, queue: str, text: str) -> tuple[str, str]:
     return await put(store, queue, text, ending=POISON)
 
 
-async def receive(store: Store, queue: str, want: int, seconds: float) -> list[Any]:
-    """Up to `want` messages, hidden from others for so many seconds; in exactly one call."""
+async def receive(store: Store, queue: str, want: int, seconds: float, *, may_lack: bool = False) -> list[Any]:
+    """Up to `want` messages, hidden from others for so many seconds; in exactly one call.
+
+    `may_lack`: a queue that is not there is an empty one. So it is for whoever serves a pattern.
+    """
 
     async def act(client: Any) -> list[Any]:
         pages = client.receive_messages(
@@ -95,20 +98,28 @@ async def receive(store: Store, queue: str, want: int, seconds: float) -> list[A
             return []
         return [message async for message in page]
 
-    return await _served(store, "receiving", queue, act)
+    return await _served(store, "receiving", queue, act, may_lack=may_lack)
 
 
-async def shows_something(store: Store, queue: str) -> bool:
+async def shows_something(store: Store, queue: str, *, may_lack: bool = False) -> bool:
     """Whether a message can be received now."""
-    found: Any = await _served(store, "looking", queue, lambda client: client.peek_messages(max_messages=1))
-    return bool(found)
+
+    async def act(client: Any) -> list[Any]:
+        found: list[Any] = await client.peek_messages(max_messages=1)
+        return found
+
+    return bool(await _served(store, "looking", queue, act, may_lack=may_lack))
 
 
-async def _served(store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[T]]) -> T:
+async def _served(
+    store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[list[Any]]], *, may_lack: bool
+) -> list[Any]:
     """What the queue answers. If it answered before and is missing now, somebody removed it: that ends no worker."""
     try:
         answer = await store.on_queue(what, queue, act)
     except StoreMissing as error:
+        if may_lack:
+            return []
         raise (faults.outage(error) if queue in store.shared.served else error) from error
     store.shared.served.add(queue)
     return answer

@@ -35,6 +35,7 @@ async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
 
 async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
     raw = encode(message)
+    await store.known_queues.register((message.queue,))
     for _ in range(TRIES):
         kept, letter = await store.find(message.id), await store.letter(message.id)
         if not _was_never_queued(kept, letter):
@@ -65,7 +66,8 @@ def _was_never_queued(kept: Kept | None, letter: Letter | None) -> bool:
 
 def _dead(store: Store, message: Message, reason: Reason, place: int) -> Life:
     life = Life(
-        id=message.id, queue=message.queue, place=place, state=MessageState.DEAD, reason=reason,
+        id=message.id, queue=message.queue, place=place, state=MessageState.DEAD, task=message.task, reason=reason,
+        sent_at=message.sent_at or store.clock.wall(),
         finished_at=store.timeline.wall(), is_unput=_has_queue(store, message.queue),
         wire=wire.PLAIN if store.options.wire == wire.PLAIN else "",
     )  # fmt: skip

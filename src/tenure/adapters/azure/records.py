@@ -32,7 +32,7 @@ class AzureRecords:
         """Stand on `store`."""
         self._store = store
 
-    async def get(self, id: str) -> Record | None:
+    async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - an id tells its rows
         """Everything known about a message. Once it is sealed it is completed, though the queue may still have it."""
         store = self._store
         kept, letter = await asyncio.gather(store.find(id), store.letter(id))

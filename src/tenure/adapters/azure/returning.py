@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tenure.adapters.azure import ghosts, posting, roster, settling, unclaiming, wire
 from tenure.adapters.azure.entry import Kept, Life
+from tenure.adapters.azure.forgetting import forget_unused
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.settling import waiting
 from tenure.adapters.azure.store import COMMON, Store
@@ -32,7 +33,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     row, found = await asyncio.gather(
         store.rows.get(COMMON, "swept"), store.lives((EQ("State", "leased") & LT("Deadline", now)) | IS("IsUnput"))
     )
-    swept = Row(COMMON, "swept", {"At": now}, "" if row is None else row.etag)
+    swept = Row(COMMON, "swept", {"At": now, "Interval": request.interval_seconds}, "" if row is None else row.etag)
     note = Change("insert" if row is None else "replace", swept)
     graced: set[str] = set()
     if row is None or now - float(row.fields["At"]) > 2 * request.interval_seconds:
@@ -48,8 +49,15 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
         if kept.life.deadline is not None and kept.life.deadline < now and kept.life.id not in graced
     ]
     overdue.sort(key=lambda kept: (kept.life.deadline, kept.life.place))
-    returned, dead = await _return_overdue(store, overdue[: request.limit], request)
-    return Swept(returned=tuple(returned), dead=tuple(dead), adopted=tuple(sorted(adopted)), grace=bool(graced))
+    await forget_unused(store)
+    moved = await _return_overdue(store, overdue[: request.limit], request)
+    return Swept(
+        returned=tuple(life.id for life in moved if life.state is not MessageState.DEAD),
+        dead=tuple(life.id for life in moved if life.state is MessageState.DEAD),
+        adopted=tuple(sorted(adopted)),
+        grace=bool(graced),
+        queues={life.id: life.queue for life in moved},
+    )
 
 
 async def _grant_grace(store: Store, leased: list[Kept], now: float) -> set[str]:
@@ -76,9 +84,10 @@ async def _adopt(store: Store, leased: list[Kept], deadline: float) -> list[str]
     return [kept.life.id for kept, ok in zip(undated, saved, strict=True) if ok]
 
 
-async def _return_overdue(store: Store, overdue: list[Kept], request: SweepRequest) -> tuple[list[str], list[str]]:
+async def _return_overdue(store: Store, overdue: list[Kept], request: SweepRequest) -> list[Life]:
+    """Return them, or put them aside; those that were moved, as they are now."""
     if not overdue:
-        return [], []
+        return []
     moved: list[tuple[Life, Kept]] = []
     for _ in range(_ROUNDS):
         new = [await _judge(store, kept, request) for kept in overdue]
@@ -92,8 +101,7 @@ async def _return_overdue(store: Store, overdue: list[Kept], request: SweepReque
         found, now = await asyncio.gather(*map(store.find, refused)), store.timeline.now()
         overdue = [kept for kept in found if kept is not None and _is_overdue(kept.life, now)]
     await asyncio.gather(*(_tell(store, old, kept) for old, kept in moved))
-    dead = [kept.life.id for _, kept in moved if kept.life.state is MessageState.DEAD]
-    return [kept.life.id for _, kept in moved if kept.life.state is not MessageState.DEAD], dead
+    return [kept.life for _, kept in moved]
 
 
 #: A life that somebody changed in between is looked at again.
@@ -192,7 +200,10 @@ async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swep
     more = len(returned) < len(lives)
     if not more:
         await roster.finish(store, owner)
-    return Swept(returned=tuple(sorted(returned)), more=more, declared=declared)
+    queues = {kept.life.id: kept.life.queue for kept in lives[:limit]}
+    return Swept(
+        returned=tuple(sorted(returned)), more=more, declared=declared, queues={id: queues[id] for id in returned}
+    )
 
 
 async def take_back(store: Store, lives: Sequence[Kept], *, crashed: bool = False) -> list[str]:

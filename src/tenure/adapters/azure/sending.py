@@ -79,6 +79,8 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
         else:
             first[message.id] = number
             letters.append((number, letter_of(store, message, raw), outgoing))
+    # Before anything is in it: workers on patterns serve the queues that are on the list.
+    await store.known_queues.register({letter.queue for _, letter, _ in letters})
     taken = await store.rows.commit([_group(store, letter, outgoing) for _, letter, outgoing in letters])
     to_put: list[tuple[Letter, float]] = []
     known: list[tuple[Letter, Outgoing]] = []
@@ -90,6 +92,8 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
             to_put.append((letter, outgoing.delay_seconds))
     to_put += await _unfinished(store, known)
     await put_all(store, to_put)
+    # Nothing is written unless it was forgotten in between.
+    await store.known_queues.register({letter.queue for letter, _ in to_put})
     return [answers[number] for number in range(len(batch))]
 
 
@@ -154,6 +158,8 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
         queue=letter.queue,
         place=letter.place,
         state=MessageState.DELAYED,
+        task=letter.task,
+        sent_at=letter.sent_at,
         due=store.timeline.now() + outgoing.delay_seconds,
         wire=letter.wire,
     )

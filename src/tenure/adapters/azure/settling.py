@@ -104,7 +104,7 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
     routed = word.routed if isinstance(word, Ack) else None
     if routed is not None and max(len(routed.task), len(Scope.of(routed).key)) <= LONGEST_NAME:
         # Nobody else would know which claim tells of it.
-        letter = ended(kept.life, routed, store.clock.wall())
+        letter = ended(kept.life, routed, store.wall())
         return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
     has_letter = not kept.life.is_foreign
     if has_letter and attempt:  # perhaps it was refused because there is none any more
@@ -113,7 +113,7 @@ async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word:
         return store.group(kept, "delete")
     generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
     counted = counter_fields(kept.life.counters)
-    return store.group(kept, "delete", IsEnded=True, Envelope=b"", **counted, **generation)
+    return store.group(kept, "delete", IsEnded=True, EndedAt=store.wall(), Envelope=b"", **counted, **generation)
 
 
 def ended(life: Life, message: Message, wall: float) -> Letter:
@@ -121,7 +121,7 @@ def ended(life: Life, message: Message, wall: float) -> Letter:
     return Letter(
         id=life.id, queue=life.queue, task=message.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
         key=Scope.of(message).key, generation=message.generation, digest=digest(message), is_put=True, is_ended=True,
-        counters=life.counters,
+        ended_at=wall, counters=life.counters,
     )  # fmt: skip
 
 

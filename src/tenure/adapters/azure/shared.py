@@ -5,6 +5,7 @@ and need not read twice what one of them knows. Used by `store.py` and the files
 """
 
 import asyncio
+import math
 import threading
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterable
@@ -12,13 +13,18 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tenure.adapters.azure.bell import Bell
 from tenure.adapters.azure.entry import Kept
+from tenure.adapters.azure.polling import Polling
 from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.timeline import Timeline
 from tenure.clock import Clock
+from tenure.rules.queue_pattern import matches
 
 #: So many messages that were returned to a queue; of a queue that nobody here serves nobody takes them away.
 _RETURNED = 1_000
+
+_Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, tuple[str, ...], frozenset[str]]
 
 
 class Shared:
@@ -40,9 +46,20 @@ class Shared:
         self.stirs = 0
         #: What the account let us do before, by its name.
         self.worked: set[str] = set()
+        #: Rung when this process has written to the journal.
+        self.journal = Bell()
         #: Queues that answered before.
         self.served: set[str] = set()
-        self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, frozenset[str]]] = set()
+        #: When each queue is asked again, where there are several.
+        self.polling = Polling()
+        #: Queues that this process put on the list, and when (`known_queues.py`).
+        self.registered: dict[str, float] = {}
+        #: The list as it was last read, and until when that will do.
+        self.queues: set[str] = set()
+        self.queues_until = -math.inf
+        #: When a sweep looks for queues to forget.
+        self.forgets_at = -math.inf
+        self._waiters: set[_Waiter] = set()
 
     def remember(self, kept: Kept) -> None:
         """The latest that is known of a life."""
@@ -83,9 +100,9 @@ class Shared:
                     del self._spoken_of[id]
             mine.set_result(None)
 
-    def add_waiter(self, event: asyncio.Event, queues: Iterable[str]) -> Any:
-        """Set `event` when one of `queues` stirs; what to hand to `drop_waiter`."""
-        waiter = (asyncio.get_running_loop(), event, frozenset(queues))
+    def add_waiter(self, event: asyncio.Event, queues: Iterable[str], excluded: Iterable[str] = ()) -> Any:
+        """Set `event` when one of `queues` (names and patterns) stirs; what to hand to `drop_waiter`."""
+        waiter = (asyncio.get_running_loop(), event, tuple(queues), frozenset(excluded))
         with self._lock:
             self._waiters.add(waiter)
         return waiter
@@ -99,7 +116,8 @@ class Shared:
         """Something came into `queue`: whoever waits for it in this process need not wait for the next look."""
         with self._lock:
             self.stirs += 1
-            waiters = [one for one in self._waiters if queue in one[2]]
-        for loop, event, _ in waiters:
+            self.polling.stir(queue)
+            waiters = [one for one in self._waiters if matches(queue, one[2], one[3])]
+        for loop, event, *_ in waiters:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)

@@ -1,5 +1,6 @@
-"""The state port on an account: its five ports over one store."""
+"""The state port on an account: its six ports over one store."""
 
+from tenure.adapters.azure.act_log import AzureActLog
 from tenure.adapters.azure.board import AzureBoard
 from tenure.adapters.azure.journal import AzureJournal
 from tenure.adapters.azure.ledger import AzureLedger
@@ -19,6 +20,7 @@ class AzureState:
         self._roster = AzureRoster(store)
         self._journal = AzureJournal(store)
         self._board = AzureBoard(store)
+        self._acts = AzureActLog(store)
 
     @property
     def ledger(self) -> AzureLedger:
@@ -44,6 +46,11 @@ class AzureState:
     def board(self) -> AzureBoard:
         """What operators and schedules say."""
         return self._board
+
+    @property
+    def acts(self) -> AzureActLog:
+        """The audit log."""
+        return self._acts
 
     def wall(self) -> float:
         """The account's, as its answers tell it; where the rows lie elsewhere, that store's."""

@@ -16,8 +16,10 @@ from tenure.adapters.azure import faults
 from tenure.adapters.azure.bulk import Bulk
 from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.entry import Kept, Letter, letter_key, life_row, mark_letter, read_letter, read_life
+from tenure.adapters.azure.known_queues import KnownQueues
 from tenure.adapters.azure.naming import part_of, queue_name, row_id
 from tenure.adapters.azure.options import Options
+from tenure.adapters.azure.polling import FIRST_PAUSE
 from tenure.adapters.azure.rows import OF_TABLE, Change, Group, Row, Rows
 from tenure.adapters.azure.shared import Shared
 from tenure.adapters.azure.table_rows import TableRows
@@ -33,8 +35,6 @@ MakeTable = Callable[[Any], GroupTable]
 
 #: What belongs to no message: who is there, what is paused, whose turn it is.
 COMMON = "common"
-#: The first pause between two looks at an empty queue.
-FIRST_PAUSE = 0.05
 _SECOND, _HAIR = 1.0, 1e-6
 #: So many calls about single messages are under way at once.
 _AT_ONCE = 24
@@ -66,6 +66,7 @@ class Store:
             self.rows = Rows(self, lambda: self.clients.table, bulk)
         else:
             self.rows = TableRows(self, make_table(self), f"azure:{options.account}:{options.prefix}:")
+        self.known_queues = KnownQueues(self.rows, self.shared, clock)
         self._make_table = make_table
         self._clients: Clients | None = None
         self._users = 0
@@ -74,13 +75,15 @@ class Store:
         self._gate: asyncio.Semaphore | None = None
         #: How long the next pause between two looks at these queues is, and what had stirred at the last one.
         self.pauses: dict[frozenset[str], tuple[float, int]] = {}
-        self._known: set[str] = set()
+        #: When somebody last waited for several queues.
+        self.waited_at = -math.inf
         self._timers: set[tuple[str, float]] = set()
 
     def twin(self) -> "Store":
         """The same account for another loop."""
         twin = Store(self.options, self.clock, must_exist=self.must_exist, hook=self.hook, make_table=self._make_table)
         twin.shared, twin.timeline = self.shared, self.timeline
+        twin.known_queues = KnownQueues(twin.rows, self.shared, self.clock)
         return twin
 
     @property

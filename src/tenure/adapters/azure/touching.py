@@ -116,7 +116,15 @@ def _extended(store: Store, kept: Kept, lease: Lease) -> Kept:
     life = kept.life
     until = store.timeline.latest() + clamped_lease(lease.seconds)
     deadline = until if life.deadline is None else max(life.deadline, until)
-    touched = msgspec.structs.replace(life, deadline=deadline, is_graced=False)
+    touched = msgspec.structs.replace(
+        life,
+        deadline=deadline,
+        is_graced=False,
+        last_beat=store.timeline.now(),
+        beats=life.beats + 1,
+        size=life.size if lease.size is None else lease.size,
+        predicted_seconds=life.predicted_seconds if lease.predicted_seconds is None else lease.predicted_seconds,
+    )
     return Kept(touched, kept.etag, kept.envelope, kept.checkpoint)
 
 

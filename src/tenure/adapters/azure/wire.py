@@ -39,11 +39,16 @@ class Read(msgspec.Struct, frozen=True):
     id: str | None
     wire: str = ENVELOPE
     is_foreign: bool = False
+    #: Empty: it does not say.
+    task: str = ""
+    sent_at: float | None = None
 
 
 class _Head(msgspec.Struct):
     tenure: int | None = None
     id: str | None = None
+    task: str = ""
+    sent_at: float | None = None
     foreign: str | None = None
 
 
@@ -51,6 +56,8 @@ class _Head(msgspec.Struct):
 _NAMED = frozenset({OURS, "id", "queue", "task"})
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_text = msgspec.json.Decoder(str).decode
+_number = msgspec.json.Decoder(float | None).decode
 _head = msgspec.json.Decoder(_Head).decode
 
 
@@ -65,7 +72,14 @@ def read(text: str) -> Read:
             return found
     # An object that says otherwise is somebody else's; what cannot be read at all may be a damaged one of ours.
     id = texts.id_of(raw) if fields is None or fields.keys() >= _NAMED else None
-    return Read(text.encode("utf-8", "surrogatepass"), None, is_foreign=True) if id is None else Read(raw, id)
+    if id is None:
+        return Read(text.encode("utf-8", "surrogatepass"), None, is_foreign=True)
+    if fields is None:
+        return Read(raw, id)
+    try:
+        return Read(raw, id, task=_text(fields["task"]), sent_at=_number(fields.get("sent_at", b"null")))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Read(raw, id)
 
 
 def _beside(text: str, raw: bytes, fields: dict[str, msgspec.Raw], ours: bytes) -> Read | None:
@@ -81,7 +95,9 @@ def _beside(text: str, raw: bytes, fields: dict[str, msgspec.Raw], ours: bytes) 
         is_packed = not text.lstrip().startswith("{")
         return Read(base64.b64encode(body) if is_packed else body, head.foreign, is_foreign=True)
     if head.tenure is not None and head.id is not None:
-        return Read(envelope.join(ours, _without(raw, fields, ours)), head.id, PLAIN)
+        return Read(
+            envelope.join(ours, _without(raw, fields, ours)), head.id, PLAIN, task=head.task, sent_at=head.sent_at
+        )
     return None
 
 

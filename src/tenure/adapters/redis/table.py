@@ -11,6 +11,7 @@ With `durability=replicated` a write is answered when a replica has it. If none 
 stands: also whoever looks for it is refused until a replica has all that was written here.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,13 +21,16 @@ from tenure.adapters.redis.options import Options
 from tenure.adapters.redis.script import PAGE, TABLE
 from tenure.adapters.redis.store import Store
 from tenure.clock import Clock
-from tenure.table import KEEP, Place, Row, Write
+from tenure.table import KEEP, Place, Row, Scanned, Write
 
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
 _ALONE = ("m#", "k#", "u#", "banned#")
 #: So many writes, and characters of them, in one run of the script: a server does nothing else meanwhile.
 _MOST_WRITES = 200
 _MOST_TEXT = 1_000_000
+
+#: What a pattern of the server would not take as it stands.
+_ESCAPED = re.compile(r"[*?\[\]\\^]")
 
 Group = Sequence[Write]
 
@@ -93,6 +97,27 @@ class RedisTable:
             for sort, text in zip(sorts, texts, strict=True)
             if text is not None
         ]
+
+    async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
+        """One `SCAN` of the server, whatever other keys it has, and a look at what was found."""
+        await self._be_followed()
+        cursor, skipped = map(int, after.split(":")) if after else (0, 0)
+        pattern = _ESCAPED.sub(r"\\\g<0>", self._hash(beginning)) + "*"
+        common = self._store.names.common
+        ((told, keys),) = await self._store.commands_at(
+            common, [("SCAN", str(cursor), "MATCH", pattern, "COUNT", limit)]
+        )
+        # Asked again for the same cursor, a server answers with the same keys: some of them were dealt with.
+        left = keys[skipped:]
+        texts = await self._store.commands_at(common, [("HGET", key, sort) for key in left]) if left else []
+        start = len(self._hash(""))
+        rows = [
+            (Row(Place(bytes(key).decode()[start:], sort), bytes(text).decode()), f"{cursor}:{number}")
+            for number, (key, text) in enumerate(zip(left, texts, strict=True), skipped + 1)
+            if text is not None
+        ]
+        behind = bytes(told).decode() if isinstance(told, bytes) else str(told)
+        return Scanned(rows, max(limit, len(rows)), "" if behind == "0" else f"{behind}:0")
 
     async def _keep(self, calls: list[Call]) -> list[Any]:
         try:

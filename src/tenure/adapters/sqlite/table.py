@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tenure.adapters.sqlite.faults import translate
 from tenure.clock import Clock, SystemClock
-from tenure.table import KEEP, Place, Row, Write
+from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
 
 T = TypeVar("T")
 
@@ -89,6 +89,20 @@ class LocalTable:
         def read() -> list[Row]:
             rows = self._opened().execute(query, (part, after, limit)).fetchall()
             return [Row(Place(part, sort), text) for sort, text in rows]
+
+        return await self._do(read)
+
+    async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
+        start = split_mark(after) if after else Place(beginning, "")
+        query = (
+            "SELECT part, sort, CASE WHEN sort = ? THEN text END FROM tenure_row "
+            "WHERE (part, sort) > (?, ?) AND part < ? ORDER BY part, sort LIMIT ?"
+        )
+
+        def read() -> Scanned:
+            found = self._opened().execute(query, (sort, *start, f"{beginning}\U0010ffff", limit)).fetchall()
+            rows = [(Row(Place(part, at), text), f"{part}\n{at}") for part, at, text in found if text is not None]
+            return Scanned(rows, len(found), "\n".join(found[-1][:2]) if len(found) == limit else "")
 
         return await self._do(read)
 

@@ -4,7 +4,7 @@ import asyncio
 
 from tenure.lease import Lease
 from tenure.settlement import Ack, GiveBack
-from tenure.testing.harness import Harness
+from tenure.testing.harness import Harness, NotApplicable
 
 #: A waiter wakes at most so late.
 WAKING_SECONDS = 1.0
@@ -28,6 +28,8 @@ class Patterns:
         assert {lease.id for lease in await _lease_all(harness, ("*",))} == ids
 
     async def test_other_signs_stand_for_themselves(self, harness: Harness) -> None:
+        if not harness.takes_dots:
+            raise NotApplicable("names of queues have no dots here")
         await harness.put(queue="axb-tasks")
         wanted = await harness.put(queue="a-b-tasks")
         leases = await _lease_all(harness, ("a-b-*", "a.b-*", "[a]*", "a?b-*"))

@@ -65,6 +65,7 @@ class Queues:
         assert [lease.queue for lease in await harness.lease_all(harness.stranger(), queues=("*",))] == ["other"]
 
     async def test_a_queue_whose_messages_were_cancelled_is_forgotten(self, harness: Harness) -> None:
+        harness.need("depth_is_exact")  # elsewhere their copies are counted until somebody meets them
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([ready.id, delayed.id])
         assert await harness.broker.forget_queue(QUEUE) is True

@@ -1,5 +1,6 @@
 """`tenure top` on a real place: one snapshot, and live in a terminal that is left as it was."""
 
+import asyncio
 import fcntl
 import os
 import select
@@ -13,12 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from rich.console import Group
+from rich.text import Text
 
 from tenure.app import Tenure
+from tenure.cli.screen import Screen
 from tenure.cli.top.document import document
+from tenure.cli.top.live import _Live
 from tenure.cli.top.picture import Flow, Picture
 from tenure.cli.top.reading import Reader, drains_in
 from tenure.clock import SYSTEM_CLOCK
+from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseRequest
 
 from .conftest import URL, Run, answer, there
@@ -157,3 +163,48 @@ def _until(descriptor: int, words: bytes, seconds: float = 30.0) -> bytes:
         if select.select([descriptor], [], [], 0.2)[0]:
             shown += os.read(descriptor, 65_536)
     return shown
+
+
+class _Shaky:
+    """A place that is away for a while."""
+
+    def __init__(self, app: Tenure) -> None:
+        self._reader = Reader(app)
+        self.is_away = False
+
+    async def read(self) -> Picture:
+        if self.is_away:
+            raise BrokerUnavailable("connection refused")
+        return await self._reader.read()
+
+
+class _Shown:
+    """What was drawn last."""
+
+    text = ""
+
+    def update(self, drawn: Group, *, refresh: bool) -> None:
+        assert refresh
+        self.text = "\n".join(line.plain for line in drawn.renderables if isinstance(line, Text))
+
+
+async def test_an_outage_is_shown_and_it_goes_on_when_the_store_is_back() -> None:
+    async with Tenure("memory://") as app:
+        shaky, shown = _Shaky(app), _Shown()
+        live = _Live(app, shaky, "jobs:app", Screen(width=80, height=24), 1.0)  # type: ignore[arg-type]
+        live.take(await shaky.read())
+        running = asyncio.ensure_future(live.run(shown))  # type: ignore[arg-type]
+        await asyncio.sleep(2.5)
+        assert "Idle: nothing waits, nothing runs, 0 workers" in shown.text
+        shaky.is_away = True
+        await asyncio.sleep(30.0)
+        assert "No answer from the store for " in shown.text
+        assert "connection refused" in shown.text
+        shaky.is_away = False
+        await asyncio.sleep(2.5)
+        assert "Idle: nothing waits" in shown.text
+        live.press("p")
+        await asyncio.sleep(1.5)
+        assert "paused at" in shown.text
+        live.press("q")
+        await running

@@ -20,7 +20,7 @@ from tenure.cli.top.format import age, rate, share, span, sparkline, whole
 from tenure.cli.top.headline import Headline, Mood
 from tenure.cli.top.layout import fit, header, line, sized
 from tenure.cli.top.picture import Picture
-from tenure.cli.top.tables import BAD, FAINT, SOON, Table, tables
+from tenure.cli.top.tables import BAD, FAINT, SOON, Grid, tables
 from tenure.cli.top.view import TABS, View, shares, shown_rows
 
 #: Lines around the tables: title, headline, figures, tabs; keys.
@@ -205,7 +205,7 @@ def _tables(frame: Frame, width: int, height: int) -> list[Text]:
     return lines
 
 
-def _table(frame: Frame, table: Table[Any], rows: Sequence[Any], number: int, width: int) -> list[Text]:
+def _table(frame: Frame, table: Grid[Any], rows: Sequence[Any], number: int, width: int) -> list[Text]:
     view = frame.view
     at = next((at for at, row in enumerate(rows) if view.section == table.name and table.identity(row) == view.row), -1)
     first = max(0, at - number + 1)
@@ -226,7 +226,7 @@ def _table(frame: Frame, table: Table[Any], rows: Sequence[Any], number: int, wi
     return lines
 
 
-def _many(frame: Frame, table: Table[Any], rows: Sequence[Any]) -> str:
+def _many(frame: Frame, table: Grid[Any], rows: Sequence[Any]) -> str:
     more = "+" if table.name == "leases" and frame.picture.leases_cut else ""
     return f"{len(rows):,}{more}"
 

@@ -25,7 +25,7 @@ _SILENT_SECONDS = 10.0
 _BAR, _TREND = 8, 30
 
 
-class Table(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class Grid(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """One kind of rows."""
 
     name: str
@@ -65,9 +65,9 @@ def begins_ascending(column: str) -> bool:
     return column in ("queue", "task", "worker", "id", "left", "host")
 
 
-def queue_table() -> Table[QueueRow]:
+def queue_table() -> Grid[QueueRow]:
     """One row a queue."""
-    return Table(
+    return Grid(
         name="queues", noun="queue", order="waiting", empty="No queue holds a message.",
         identity=lambda row: row.queue, words=lambda row: (row.queue,),
         columns=(
@@ -81,9 +81,9 @@ def queue_table() -> Table[QueueRow]:
     )  # fmt: skip
 
 
-def task_table() -> Table[TaskRow]:
+def task_table() -> Grid[TaskRow]:
     """One row a task and queue."""
-    return Table(
+    return Grid(
         name="tasks", noun="task", order="out/s", empty="No task ran in the last minutes.",
         identity=lambda row: f"{row.task} {row.queue}", words=lambda row: (row.task, row.queue),
         columns=(
@@ -97,7 +97,7 @@ def task_table() -> Table[TaskRow]:
     )  # fmt: skip
 
 
-def lease_table(now: float) -> Table[HeldLease]:
+def lease_table(now: float) -> Grid[HeldLease]:
     """One row a lease, counted down to its end by the store's clock."""
 
     def rest(row: HeldLease) -> float:
@@ -106,7 +106,7 @@ def lease_table(now: float) -> Table[HeldLease]:
     def running(row: HeldLease) -> float | None:
         return None if row.leased_at is None else now - row.leased_at
 
-    return Table(
+    return Grid(
         name="leases", noun="lease", order="left", empty="Nothing is held.",
         identity=lambda row: row.id,
         words=lambda row: (row.id, row.task or "", row.queue, row.owner),
@@ -131,7 +131,7 @@ def lease_table(now: float) -> Table[HeldLease]:
     )  # fmt: skip
 
 
-def worker_table(now: float) -> Table[WorkerRow]:
+def worker_table(now: float) -> Grid[WorkerRow]:
     """One row a worker, or another holder of leases."""
 
     def since(row: WorkerRow) -> float | None:
@@ -140,7 +140,7 @@ def worker_table(now: float) -> Table[WorkerRow]:
     def rest(row: WorkerRow) -> float | None:
         return None if row.deadline is None else row.deadline - now
 
-    return Table(
+    return Grid(
         name="workers", noun="worker", order="holds", empty="No worker is alive here.",
         identity=lambda row: row.id, words=lambda row: (row.id, row.host, *row.queues),
         columns=(
@@ -158,7 +158,7 @@ def worker_table(now: float) -> Table[WorkerRow]:
     )  # fmt: skip
 
 
-def tables(picture: Picture, now: float) -> dict[str, tuple[Table[Any], Sequence[Any]]]:
+def tables(picture: Picture, now: float) -> dict[str, tuple[Grid[Any], Sequence[Any]]]:
     """Every table with its rows, by its name."""
     return {
         "queues": (queue_table(), picture.queues),

@@ -31,6 +31,9 @@ _TOGETHER = 100
 #: Queues that one script may go on with.
 _AHEAD = 50
 
+#: A row of a message of which there is nothing more to tell.
+_SHORT = 4
+
 _NUMBER = r"(?:-?inf|-?[0-9.]+(?:e[+-]?[0-9]+)?)"
 #: The mark of a row, in each state.
 _MARKS = {
@@ -152,7 +155,12 @@ def _read_piece(queue: str, state: MessageState, said: Any) -> _Piece:
 
 
 def _read_row(queue: str, state: MessageState, row: list[Any]) -> Row | None:
-    mark, raw_id, record, left, fence, owner, raw, more = row
+    more: list[Any] = []
+    if len(row) == _SHORT:
+        mark, raw_id, record, raw = row
+        left, fence, owner = b"", b"", b""
+    else:
+        mark, raw_id, record, left, fence, owner, raw, more = row
     id = strange.text_of(raw_id)
     if state in browsing.FINISHED:
         one = read_finished(id, queue, record)

@@ -1,7 +1,8 @@
 -- Messages in one state, in its order, for people who look. Changes nothing. Several queues, one after the other, as far as one
 -- script should go. ARGV: state, '1' for backwards, most rows, '1' for envelopes, the mark in the first queue ('': its start).
 -- Returns for each queue that was looked at: 1 if there is nothing more, the mark to go on behind, and the rows, each of mark, id,
--- record, time left, fence, owner, envelope, and deliveries, attempts, crashes, losses, reason, end ({}: not special).
+-- record, time left, fence, owner, envelope, and deliveries, attempts, crashes, losses, reason, end ({}: not special); of a plain one
+-- that was never lent only mark, id, record, envelope.
 local STATE, BACKWARDS, ROWS, WITH_RAW = ARGV[4], ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7] == '1'
 -- So many bytes are read, and the row that goes beyond them.
 local BYTES, bytes, seen_rows = 2097152, 0, 0
@@ -21,8 +22,9 @@ local PLAIN = {}
 
 -- The row of a message whose record is in m. `raw`: its envelope, if that is known already.
 local function row_of(P, mark, id, record, raw, left, fence, owner)
+  -- Nearly all are plain, and come from a stream: their rows are short, and nothing more is read for them.
+  if raw then return {mark, id, record, WITH_RAW and raw or ''} end
   local special, level, place = read(record)
-  if special == '' and raw then return {mark, id, record, '', '', '', WITH_RAW and raw or '', PLAIN} end
   if not WITH_RAW then
     raw = ''
   elseif not raw then
@@ -127,11 +129,12 @@ local function never_lent(P, level, mark)
     is_over = #entries < count
     local found = {}
     for n, entry in ipairs(entries) do
-      local fields, place, rest = entry[2], match(entry[1], '^(%d+)-(%d+)$')
+      local fields, place = entry[2], sub(entry[1], 1, -3)
       local raw = fields[4] or ''
       entries_read, size, bytes = entries_read + 1, size + #raw, bytes + #raw
       if BACKWARDS then high = '(' .. entry[1] else low = entry[1] end
-      local is_ours = #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and rest == '0'
+      local is_ours = #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and sub(entry[1], -2) == '-0'
+      if not is_ours then place = match(entry[1], '^%d+') end
       found[n] = {tonumber(place), place, is_ours and fields[2] or '', raw, level}
     end
     if BACKWARDS and high == '(0-0' or low == HIGHEST .. '-' .. HIGHEST then is_over = true end

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks import driving
 from benchmarks.noise import Noise
-from benchmarks.redis_part import draining, holding, looking
+from benchmarks.redis_part import draining, holding, looking, queues
 from benchmarks.redis_part.server import Local, local
 from benchmarks.table import Table
 
@@ -41,6 +41,8 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
             table.add(f"sweep of {swept['count']:,} overdue leases, s", swept["seconds"], "≤", 10.0)
         with console.status("looking at much…"):
             looking.measure(table, server, quick=quick)
+        with console.status("a thousand queues…"):
+            _queues(table, server)
         if quick:
             return
         with console.status("10,000 messages held for two minutes…"):
@@ -109,6 +111,24 @@ def _pace(table: Table, server: Local) -> None:
     table.add("idle worker, % of a core", driving.idle(server.url, 20) * 100, "≤", 1.0)
     naps = [draining.naps(server, 2000, 0.05, 200) for _ in range(ROUNDS)]
     table.add("ideal time / 2,000 naps of 50 ms at 200", naps, "≥", 0.85)
+
+
+def _queues(table: Table, server: Local) -> None:
+    paced = [queues.pace(server, 1000, 20.0) for _ in range(3)]
+    table.add("1,000 queues at 50/s, Redis, % of a core", [run["redis"] * 100 for run in paced], "≤", 8.0)
+    table.add("1,000 queues at 50/s, submit to handler, p99 ms", [run["p99_ms"] for run in paced], "≤", 10.0)
+    table.add("1,000 queues at 50/s, worker, % of a core", [run["worker"] * 100 for run in paced])
+    one, forty, single = _in_turns(
+        5,
+        lambda: queues.drain(server, 1, COUNT),
+        lambda: queues.drain(server, 1000, 40),
+        lambda: queues.drain(server, 4000, 1),
+    )
+    table.add("drain of 1,000 queues with 40 each / of one queue", _ratios(forty, one, "rate"), "≥", 0.8)
+    table.add("drain of queues with 1 each / of one queue", _ratios(single, one, "rate"), "≥", 0.4)
+    found = queues.find(server, 1000, 50)
+    table.add("get one of 1,000 queues, with a hint, ms", found["with_ms"])
+    table.add("get one of 1,000 queues, without, ms", found["without_ms"])
 
 
 def _hold(table: Table, server: Local) -> None:

@@ -23,6 +23,7 @@ async def forget_in_cluster(store: Store, queue: str) -> None:
     """Its own server has forgotten it; now the list. If somebody has sent meanwhile, it is put back."""
     names = store.names
     prefix = names.queue(queue)
-    await store.commands_at(names.common, [("SREM", names.queues, queue), ("ZREM", names.busy, prefix)])
+    await store.command("SREM", names.queues, queue)
+    await store.list_again({queue: -1}, asked=True)
     if await store.command_at(prefix, "HGET", f"{prefix}meta", "p") is not None:
         await store.hint([queue])

@@ -75,6 +75,9 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     ended_order: Literal["end", "arrival"] = "end"
     #: Fields by which completed and cancelled messages can be filtered: their envelope is gone.
     ended_filters: frozenset[str] = frozenset({"task"})
+    #: States that `browse` shows without envelopes, because they lie elsewhere: `BadArgument` for a filter by client,
+    #: key or text.
+    opaque_states: frozenset[MessageState] = frozenset()
     #: Whoever shows this broker to people looks so often. In the cloud each look is a request that is paid for.
     snapshot_seconds: float = 1.0
     #: `depth` counts rather than guesses.
@@ -296,7 +299,8 @@ class Broker(Protocol):
         """The lease that `owner` has on message `id` under `fence`, for holders who keep its name and no receipt.
 
         None: it has ended, somebody else holds the message, or there is no such message. A lease whose deadline has
-        passed is found until it is returned. What is found can be touched and settled. `queue` is a hint.
+        passed is found until it is returned. What is found can be touched and settled. `queue` is a hint. The envelope
+        is empty where the message was lent to another process and lies in a queue that only delivers (`opaque_states`).
         """
         ...
 
@@ -324,8 +328,9 @@ class Broker(Protocol):
     async def browse(self, query: Query) -> Page:
         """Look at messages, changing nothing: one page, bounded in messages and in rows read.
 
-        Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`), for a cursor
-        that is not of this store, and for a state that can be shown only by a scan while `query.scan` is False.
+        Raises `BadArgument` for a filter by a field that a state no longer keeps (`rules/browsing.py`) or does not show
+        (`BrokerTraits.opaque_states`), for a cursor that is not of this store, and for a state that can be shown only
+        by a scan while `query.scan` is False.
         """
         ...
 

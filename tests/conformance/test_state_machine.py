@@ -282,6 +282,10 @@ class BrokerMachine(RuleBasedStateMachine):
         counted = msgspec.structs.asdict(depth)
         for state in (READY, DELAYED, LEASED, DEAD):
             assert counted[state] == list(found.values()).count(state)
+        held = (await self.harness.broker.leases()).leases
+        assert {one.id for one in held} == {id for id, state in found.items() if state is LEASED}
+        assert all([await self.harness.broker.find(one.id, one.owner, one.fence, QUEUE) for one in held])
+        assert QUEUE in await self.harness.broker.queues() or not found
 
     @invariant()
     def every_cancelled_lease_is_counted(self) -> None:

@@ -53,6 +53,8 @@ class Harness(Steps, ABC):
 
     #: The store tells wall time by a clock of its own. False: by this machine's.
     has_own_clock = False
+    #: `Broker.find` brings the envelope also of what another process was lent.
+    finds_envelopes = True
     #: `Records.find_ids` looks ids up by their beginning. False: it answers None.
     finds_ids = True
     #: How many storms blow over it; each costs thousands of calls.
@@ -167,6 +169,12 @@ class Harness(Steps, ABC):
         hidden = [state.value for state in states if state not in self.traits.browsable]
         if hidden:
             raise NotApplicable(f"what is {' or '.join(hidden)} cannot be browsed here")
+
+    def need_envelopes(self, *states: MessageState) -> None:
+        """Skip the test unless the broker shows envelopes of what is in these states, and so filters by them."""
+        hidden = [state.value for state in states if state in self.traits.opaque_states]
+        if hidden:
+            raise NotApplicable(f"what is {' or '.join(hidden)} is shown without its envelope here")
 
     def need_shown(self, *states: MessageState) -> None:
         """Skip the test unless the broker shows what is in these states, if need be by a scan."""

@@ -21,7 +21,7 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
     if request.owner in store.members.banned:
         raise retired(request.owner)
     want = min(request.want, store.traits.batch_limit)
-    fence = store.next_fence()
+    fence, wall = store.next_fence(), store.clock.wall()
     lent: list[Lease] = []
     room = store.traits.lease_byte_limit
     for queue in _served(store, request):
@@ -33,6 +33,7 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
             if lent and room < 0:
                 return lent
             _lend(store, entry, request, fence, now)
+            entry.leased_at = wall
             line.lent += 1
             lent.append(entry.as_lease(now))
         if len(lent) >= want:
@@ -73,8 +74,7 @@ def _lend(store: Store, entry: Entry, request: LeaseRequest, fence: int, now: fl
     hold = store.traits.max_hold_seconds
     entry.hold_until = None if hold is None else now + hold
     entry.has_presence, entry.is_graced = request.has_presence, False
-    entry.leased_at, entry.beats, entry.last_beat_at = store.clock.wall(), 0, None
-    entry.size = entry.predicted_seconds = None
+    entry.beats, entry.last_beat_at, entry.size, entry.predicted_seconds = 0, None, None, None
     entry.deliveries += 1
     store.place(entry, MessageState.LEASED, now)
 

@@ -263,11 +263,12 @@ class Store:
 
     def _list(self, queue: str) -> None:
         """Put a queue on the list of those there are."""
-        line = self.lines[queue]
-        line.is_listed = True
+        self.lines[queue].is_listed = True
         self.empty_since.pop(queue, None)
 
     def _note_empty(self, queue: str, now: float) -> None:
+        if queue in self.busy:  # as nearly always
+            return
         line = self.lines[queue]
         if line.is_listed and line.is_empty():
             self.empty_since[queue] = now

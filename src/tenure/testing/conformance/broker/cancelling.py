@@ -276,7 +276,7 @@ class Cancelling:
 
     async def test_nothing_of_it_is_left_to_browse_or_to_count(self, harness: Harness) -> None:
         states = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageState.DEAD)
-        harness.need_browsable(*states)
+        harness.need_shown(*states)
         lease = await harness.leased(harness.stranger())
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([lease.id, ready.id, delayed.id])

@@ -23,6 +23,7 @@ class Filtering:
         assert await _found(harness, task="rar") == []
 
     async def test_by_client(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put()
         await harness.put(client="shop2")
@@ -30,6 +31,7 @@ class Filtering:
         assert await _found(harness, client="shop") == [wanted.id]
 
     async def test_by_key(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put()
         await harness.put(key="order-12")
@@ -37,6 +39,7 @@ class Filtering:
         assert await _found(harness, key="order-1") == [wanted.id]
 
     async def test_by_text_in_the_payload_in_any_case(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put(body={"to": "grace"})
         wanted = await harness.put(body={"to": "Ada Lovelace", "deep": ["Gr\N{LATIN SMALL LETTER O WITH DIAERESIS}ße"]})
@@ -45,6 +48,7 @@ class Filtering:
         assert await _found(harness, text="ada  love") == []
 
     async def test_by_text_in_the_id(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put()
         wanted = await harness.put(id=f"{'ab' * 8}{'0' * 8}feedbeef")
@@ -59,6 +63,7 @@ class Filtering:
         assert len(await _found(harness, MessageState.DEAD, text="HANDLER_ERROR")) == 2
 
     async def test_what_is_beside_the_payload_is_not_its_text(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put(key="zanzibar", client="zanzibar", headers={"x": "zanzibar"})
         assert await _found(harness, text="zanzibar") == []
@@ -96,6 +101,7 @@ class Filtering:
         assert await _found(harness, MessageState.DEAD, since=ends[1], until=ends[2]) == ids[1:2]
 
     async def test_filters_are_combined(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         usual: dict[str, Any] = {"task": "rare", "client": "shop", "body": {"to": "ada"}}
         for change in ({"task": "other"}, {"client": "other"}, {"body": {"to": "grace"}}):
@@ -110,6 +116,7 @@ class Filtering:
         assert await _found(harness, **filters, key="k", until=wanted.sent_at) == []
 
     async def test_what_is_held_delayed_or_dead_is_filtered_too(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.LEASED, MessageState.DELAYED)
         harness.need_shown(MessageState.LEASED, MessageState.DELAYED, MessageState.DEAD)
         usual: dict[str, Any] = {"task": "rare", "client": "shop", "body": {"to": "Ada"}}
         await _one_of_each(harness)
@@ -122,6 +129,7 @@ class Filtering:
                 assert await _found(harness, state, **filters) == [id], (state, filters)
 
     async def test_a_message_that_failed_before_is_found_by_its_reason(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.DELAYED)
         harness.need_shown(MessageState.DELAYED)
         lease = await harness.leased(harness.stranger())
         await harness.broker.nack([Nack(lease, 300.0, Reason("handler_error", "no such printer"))])
@@ -151,6 +159,15 @@ class Filtering:
                     continue
                 refused = await harness.is_refused(harness.broker.browse(query))
                 assert refused == (field not in harness.traits.ended_filters), (state, field)
+
+    async def test_a_filter_by_what_a_state_does_not_show_is_refused(self, harness: Harness) -> None:
+        shown = harness.traits.browsable | harness.traits.scannable
+        for state in sorted(shown - set(FINISHED)):
+            for field in FIELDS:
+                filters: dict[str, Any] = {field: "x"}
+                is_opaque = state in harness.traits.opaque_states and field != "task"
+                refused = await harness.is_refused(harness.broker.browse(harness.query(state, **filters)))
+                assert refused == is_opaque, (state, field)
 
     async def test_a_page_of_matches_is_full_though_others_lie_between(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.LEASED)

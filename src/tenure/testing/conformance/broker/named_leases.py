@@ -153,7 +153,8 @@ class NamedLeases:
         lease = await harness.leased(harness.stranger())
         await harness.reopen()
         found = await _found(harness, lease)
-        assert found.envelope == lease.envelope
+        if harness.finds_envelopes:
+            assert found.envelope == lease.envelope
         assert await harness.broker.ack([Ack(found)]) == [Settlement(Outcome.DELETED)]
 
 

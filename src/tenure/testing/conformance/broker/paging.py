@@ -175,6 +175,7 @@ class Paging:
         assert [page.looked_until for page in found] == [decode(lease.envelope).sent_at for lease in leases]
 
     async def test_bodies_are_left_out_if_nobody_wants_them(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         await harness.put(key="k", body={"to": "ada"})
         await harness.put(key="l")
@@ -296,6 +297,7 @@ class Paging:
         assert {id for queue, ids in by_queue.items() if queue != "d-tasks" for id in ids} <= set(seen)
 
     async def test_looking_with_filters_changes_nothing(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.LEASED)
         harness.need_browsable(MessageState.DEAD, MessageState.LEASED)
         dead, held = await harness.leased(harness.stranger()), await harness.leased(harness.stranger())
         await harness.broker.dead_letter([DeadLetter(dead, BROKEN)])
@@ -321,6 +323,7 @@ class Paging:
         assert [lease.id for lease in await harness.lease_all(harness.stranger())] == [ready.id]
 
     async def test_a_message_that_cannot_be_read_is_shown_all_the_same(self, harness: Harness) -> None:
+        harness.need_envelopes(MessageState.READY)
         harness.need_shown(MessageState.READY)
         spoiled, whole = await harness.put(key="k"), await harness.put(key="k2")
         raw = await harness.damage(spoiled.id)

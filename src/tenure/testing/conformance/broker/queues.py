@@ -16,9 +16,9 @@ class Queues:
     """What `queues` and `forget_queue` promise, and that moves name their queue."""
 
     async def test_queues_are_listed_by_name(self, harness: Harness) -> None:
-        for queue in ("b-tasks", "a-tasks", "c.mail"):
+        for queue in ("b-tasks", "a-tasks", "c-mail"):
             await harness.put(queue=queue)
-        assert await harness.broker.queues() == ["a-tasks", "b-tasks", "c.mail"]
+        assert await harness.broker.queues() == ["a-tasks", "b-tasks", "c-mail"]
 
     async def test_a_queue_is_listed_whatever_is_in_it(self, harness: Harness) -> None:
         await _fill(harness)
@@ -65,6 +65,7 @@ class Queues:
         assert [lease.queue for lease in await harness.lease_all(harness.stranger(), queues=("*",))] == ["other"]
 
     async def test_a_queue_whose_messages_were_cancelled_is_forgotten(self, harness: Harness) -> None:
+        harness.need("depth_is_exact")  # elsewhere their copies are counted until somebody meets them
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([ready.id, delayed.id])
         assert await harness.broker.forget_queue(QUEUE) is True

@@ -68,7 +68,7 @@ class Settling:
         assert record.history == (Ending(harness.clock.wall(), "given_back", lease.owner, why),)
 
     async def test_a_reason_for_giving_back_is_seen_when_browsing(self, harness: Harness) -> None:
-        harness.need_browsable(MessageState.READY)
+        harness.need_shown(MessageState.READY)
         lease = await harness.leased(harness.stranger())
         await harness.broker.give_back([GiveBack(lease, 0.0, FINAL)])
         (browsed,) = await harness.browse(lease.queue, MessageState.READY)

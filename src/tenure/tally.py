@@ -4,7 +4,7 @@ Rows are keyed by (step, bucket, nonce, number) and replaced as a whole, so stor
 chooses the bucket by the store's time when it first tries to store the row, and keeps it when it tries again. Rows of
 the shortest step are raw; whoever has the turn makes rows of the longer steps from them, also by replacing.
 
-What `data` means is decided in one place, `runtime/statistics.py`; stores keep it unread.
+What `data` means is decided in one place, `timing/tallied.py`; stores keep it unread.
 """
 
 import msgspec

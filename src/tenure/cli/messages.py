@@ -123,7 +123,8 @@ def messages(target: str | None, names: tuple[str, ...], *, as_json: bool, **giv
     elif not hidden and not found.is_more:
         out.print(_nothing(asked, names), soft_wrap=True)
     if hidden:
-        out.print(f"{'' if found.seen else 'Nothing to show: '}{instead(hidden)}.", markup=False, soft_wrap=True)
+        scan = "; --scan reads the whole table for them" if app.broker.traits.scannable.issuperset(hidden) else ""
+        out.print(f"{'' if found.seen else 'Nothing to show: '}{instead(hidden)}{scan}.", markup=False, soft_wrap=True)
     if found.is_more:
         out.print(_go_on(found, asked.limit), style="dim", soft_wrap=True)
     for pause in answer.pauses:

@@ -71,17 +71,21 @@ def read(browsed: Browsed) -> Seen:
         return Seen(browsed, None, str(error))
 
 
-def check_shown(broker: Broker, states: Sequence[MessageState], *, consequence: str = "", scan: bool = False) -> None:
-    """Raise `NotBrowsable`, with what to do instead, unless the broker shows what is in these states."""
-    hidden = hidden_states(broker, states, scan=scan)
-    if hidden and not scan and set(hidden) <= broker.traits.scannable:
+def check_shown(
+    broker: Broker, states: Sequence[MessageState], *, consequence: str = "", scan: bool | None = None
+) -> None:
+    """Raise `NotBrowsable`, with what to do instead, unless the broker shows what is in these states.
+
+    `scan`: whether a paid scan was asked for. None: the command has none.
+    """
+    hidden = hidden_states(broker, states, scan=bool(scan))
+    if not hidden:
+        return
+    if scan is False and broker.traits.scannable.issuperset(hidden):
         what = " or ".join(hidden)
-        raise NotBrowsable(
-            f"this broker lists {what} messages only by reading its whole table, which is paid for by the row; "
-            f"--scan does it. {consequence}".rstrip()
-        )
-    if hidden:
-        raise NotBrowsable(" ".join(f"{instead(hidden)}. {consequence}".split()))
+        why = "reading its whole table, which is paid for by the row"
+        raise NotBrowsable(f"this broker lists no {what} messages but by {why}; --scan does it. {consequence}".rstrip())
+    raise NotBrowsable(" ".join(f"{instead(hidden)}. {consequence}".split()))
 
 
 def hidden_states(broker: Broker, states: Sequence[MessageState], *, scan: bool = False) -> list[MessageState]:

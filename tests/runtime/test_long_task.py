@@ -29,7 +29,7 @@ from tenure.testing.workers import Stage
 LEASE, INTERVAL, EXTENSION = 600.0, 240.0, 300.0
 WORK = 25 * 60.0
 
-SQS = traits(Options(region="eu-west-1"))
+SQS = traits(Options(region="eu-west-1"), can_scan=True)
 
 
 class SqsLikeHarness(Harness):

@@ -89,7 +89,9 @@ def test_what_a_newer_tenure_sent_is_not_waited_for(tmp_path: Path, monkeypatch:
             await asyncio.wait_for(_drain(app), 60.0)
             (depth,) = await app.broker.depth([QUEUE])
             assert depth.dead == 0
-            (one,) = (await app.broker.browse(Query(states=(MessageState.DELAYED,), queues=(QUEUE,)))).messages
+            (one,) = (
+                await app.broker.browse(Query(states=(MessageState.DELAYED,), queues=(QUEUE,), scan=True))
+            ).messages
             return one.state
 
     assert asyncio.run(run()) is MessageState.DELAYED

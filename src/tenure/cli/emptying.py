@@ -63,10 +63,11 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
             delayed.append(depth.queue)
     if not delayed:
         return True
-    if MessageState.DELAYED not in app.broker.traits.browsable:
+    traits = app.broker.traits
+    if MessageState.DELAYED not in (traits.browsable | traits.scannable) - traits.opaque_states:
         return False  # whether they were tried cannot be told: all are waited for
     # Told from those that their sender delayed by being lent before.
-    async for one in look(app.broker, delayed, [MessageState.DELAYED]):
+    async for one in look(app.broker, delayed, [MessageState.DELAYED], scan=True):
         if one.browsed.counters.deliveries and _is_ours(app, one):
             return False
     return True

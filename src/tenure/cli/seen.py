@@ -104,15 +104,23 @@ def instead(hidden: Sequence[MessageState]) -> str:
 
 
 async def look(
-    broker: Broker, queues: Sequence[str], states: Sequence[MessageState], limit: int | None = None
+    broker: Broker,
+    queues: Sequence[str],
+    states: Sequence[MessageState],
+    limit: int | None = None,
+    *,
+    scan: bool = False,
 ) -> AsyncIterator[Seen]:
-    """Messages of these queues and states, in the order of each state (`Query`); at most `limit`."""
-    check_shown(broker, states)
+    """Messages of these queues and states, in the order of each state (`Query`); at most `limit`.
+
+    `scan`: also by a paid scan, where a state is shown only so.
+    """
+    check_shown(broker, states, scan=scan or None)
     if not queues or not states or limit == 0:
         return
     size = _PAGE if limit is None else min(_PAGE, limit)
     found = 0
-    async for browsed in browse_all(broker, Query(states=tuple(states), queues=tuple(queues), limit=size)):
+    async for browsed in browse_all(broker, Query(states=tuple(states), queues=tuple(queues), limit=size, scan=scan)):
         yield read(browsed)
         found += 1
         if found == limit:

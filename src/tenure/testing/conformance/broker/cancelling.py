@@ -280,10 +280,12 @@ class Cancelling:
         lease = await harness.leased(harness.stranger())
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([lease.id, ready.id, delayed.id])
-        depth = await harness.depth()
-        assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (0, 0, 0, 0)
         for state in states:
             assert await harness.browse(lease.queue, state) == []
+        # A broker that finds a waiting message only by a scan cannot take it out either: it drops it at the next lease.
+        if harness.traits.browsable.issuperset(states):
+            depth = await harness.depth()
+            assert (depth.ready, depth.delayed, depth.leased, depth.dead) == (0, 0, 0, 0)
 
     async def test_of_a_cancel_and_an_ack_at_once_one_wins(self, harness: Harness) -> None:
         harness.need("receipts_fence")

@@ -96,6 +96,23 @@ def test_what_the_ledger_sealed_is_completed_whatever_the_broker_says(outcome: O
     assert told.data == ({} if Settlement(outcome).took_effect else {"delete": outcome.value})
 
 
+@pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [
+        (Completed(b"1"), Outcome.DELETED),
+        (Completed(b"1"), Outcome.TAKEN_OVER),
+        (Duplicate(b"1"), Outcome.DELETED),
+        (Retried(1.0, BROKEN), Outcome.RETURNED),
+        (Lost(), None),
+    ],
+)
+def test_the_events_of_a_batch_are_those_of_each_message(verdict: Verdict, outcome: Outcome | None) -> None:
+    settlement = None if outcome is None else Settlement(outcome)
+    several = [(delivery(verdict, ran=ran), settlement) for ran in (True, False)]
+    expected = [reporting.event_of(one, end, owner="w/1", at=99.0) for one, end in several]
+    assert reporting.events_of(several, owner="w/1", at=99.0) == expected
+
+
 def test_every_event_can_be_stored() -> None:
     told = event(Completed(b"1"), Outcome.TAKEN_OVER)
     assert msgspec.json.decode(msgspec.json.encode(told), type=Event) == told

@@ -27,6 +27,7 @@ _WHY = {
 
 #: Verdicts that delete the message. Looked at for every one: a tuple is faster than a union of types.
 _DELETING = (Completed, Duplicate)
+_DELETED = Outcome.DELETED
 
 Tell = Callable[[EventKind, dict[str, object]], None]
 
@@ -50,15 +51,17 @@ class Deletions:
         """Count. Called for every message, so it must cost next to nothing."""
         number = attempts = 0
         tally = self._tally
+        has_open = tally.has_open
         for delivery, settlement in settled:
             if settlement is None or type(delivery.verdict) not in _DELETING:
                 continue
-            if settlement.outcome is not Outcome.DELETED:
+            if settlement.outcome is not _DELETED:
                 self._note_failure(delivery.id, settlement, at)
+                has_open = tally.has_open
                 continue
             number += 1
             attempts += settlement.attempts
-            if tally.has_open:
+            if has_open:
                 tally.settle(delivery.id)
         tally.count_deleted(number, attempts)
 

@@ -46,6 +46,9 @@ LEAST_SNOOZE_SECONDS = 1.0
 #: How long a message waits after no child process could be started for it.
 CHILD_FAILED_SECONDS = 30.0
 
+#: Looked at for every message: to look up a member of an enum takes longer than a name of this module.
+_PROCESS, _LOOP = RunsIn.PROCESS, RunsIn.LOOP
+
 Conclude = Callable[[Delivery, Verdict], None]
 
 
@@ -168,12 +171,12 @@ class Handling:
     async def _call(self, delivery: Delivery, message: Message, task: Task[..., Any]) -> Verdict:
         if must_run_alone(delivery.lease.counters):
             return await self._run_alone(delivery)
-        if task.runs_in is RunsIn.PROCESS:
+        if task.runs_in is _PROCESS:
             return await self._run_in_child(delivery, message, task)
         positional, keywords = task.signature.arguments(message.body)
         if task.app.middleware:
             result = await self._run_around(delivery, message, task, positional, keywords)
-        elif task.runs_in is RunsIn.LOOP:
+        elif task.runs_in is _LOOP:
             if task.signature.wants_context:
                 positional = (self._context(delivery, message), *positional)
             result = await task.function(*positional, **keywords)

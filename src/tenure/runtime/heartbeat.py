@@ -19,6 +19,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
@@ -71,7 +72,7 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._in_beat: frozenset[Held] = frozenset()
         self._beat_over: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._wakes_at = float("inf")
+        self._wakes_at = math.inf
         #: Messages whose lease is touched at once, whenever it is due. None: all of them. Not a due time: a beat under
         #: way was perhaps asked before the cancel, and sets its own next one.
         self._to_check: frozenset[str] | None = frozenset()
@@ -87,10 +88,10 @@ class Heartbeat:
     def hold(self, deliveries: Iterable[Delivery], *, begun: bool = True) -> None:
         """Take over the leases of a batch. `begun`: their handlers start now, and with them the time of `max_hold`."""
         now = self._clock.monotonic()
-        earliest = float("inf")
+        earliest = math.inf
         with self._lock:
             for delivery in deliveries:
-                ends = now + max_hold(delivery) if begun else float("inf")
+                ends = now + max_hold(delivery) if begun else math.inf
                 held = self._held[delivery] = Held(delivery, first_due(delivery, now), ends)
                 if begun and not delivery.is_renewed and delivery.verdict is None:  # else its settle waits
                     held.stop_renewing(now)
@@ -181,9 +182,9 @@ class Heartbeat:
         with self._lock:
             if self._to_check != frozenset():
                 return 0.0
-            self._wakes_at = min((h.wakes_at() for h in self._held.values()), default=float("inf"))
+            self._wakes_at = min((h.wakes_at() for h in self._held.values()), default=math.inf)
             wakes_at = self._wakes_at
-        return None if wakes_at == float("inf") else max(0.0, wakes_at - self._clock.monotonic())
+        return None if wakes_at == math.inf else max(0.0, wakes_at - self._clock.monotonic())
 
     def _nudge(self) -> None:
         loop, nudged = self._loop, self._nudged
@@ -195,7 +196,7 @@ class Heartbeat:
         with self._lock:
             over = [h for h in self._held.values() if h.ends <= now]
             for held in over:
-                held.ends = float("inf")
+                held.ends = math.inf
         for held in over:
             self._on_overheld(held.delivery)
 
@@ -208,7 +209,7 @@ class Heartbeat:
         with self._lock:
             ended = [h for h in self._held.values() if h.lapses <= now]
             for held in ended:
-                held.lapses = float("inf")
+                held.lapses = math.inf
                 if held.delivery.verdict is not None:
                     held.is_renewed, held.due = True, now
             over = [(h, h.take_wish()) for h in ended if h.delivery.verdict is None]

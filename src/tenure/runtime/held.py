@@ -4,6 +4,7 @@ Made by `Heartbeat.hold`, dropped by `Heartbeat.hand_over`. Everything here is g
 """
 
 import concurrent.futures
+import math
 from typing import TypeVar
 
 import msgspec
@@ -36,7 +37,7 @@ def max_hold(delivery: Delivery) -> float:
         return message.overrides.max_hold_seconds
     if task is not None and task.policy.lease.max_hold_seconds is not None:
         return task.policy.lease.max_hold_seconds
-    return float("inf")
+    return math.inf
 
 
 class BeatStats(msgspec.Struct, frozen=True):
@@ -91,7 +92,7 @@ class Held:
         #: False: its handler has begun, and nobody renews its lease meanwhile.
         self.is_renewed = True
         #: When the run is over because its lease is, where nobody renews it.
-        self.lapses = float("inf")
+        self.lapses = math.inf
         self.extensions = 0
         self.extended = 0.0
         self.last_error: str | None = None
@@ -108,14 +109,14 @@ class Held:
     def rest(self, now: float) -> float:
         """For how long it is ours without another touch: by its claim perhaps for longer than by its lease."""
         left = self.lease.remaining(now)
-        return left if self.lapses == float("inf") else max(left, self.lapses - now)
+        return left if self.lapses == math.inf else max(left, self.lapses - now)
 
     def stop_renewing(self, now: float) -> None:
         """Its handler begins and must be over when its lease is; one touch where it was lent for less than it needs."""
         self.is_renewed = False
         self.lapses = self.lease.deadline
         worth = self.lease.remaining(now) < _LONG_ENOUGH * self.lease.seconds
-        self.due = now if worth else float("inf")
+        self.due = now if worth else math.inf
 
     # -- what is asked for -------------------------------------------------------------------------
 
@@ -130,9 +131,9 @@ class Held:
 
     def check(self, now: float) -> bool:
         """Have the next touch tell whether it stands. False: it is lost, and there is nothing to touch."""
-        if not self.is_renewed and self.due == float("inf"):
+        if not self.is_renewed and self.due == math.inf:
             self.touch = max(_LEAST_TOUCH_SECONDS, self.rest(now))  # asked, and not renewed by it
-        return self.due != float("inf") or self.lapses != float("inf")
+        return self.due != math.inf or self.lapses != math.inf
 
     def take_wish(self) -> Wish:
         """What the beat that begins now must fulfil; what is asked for later waits for the next one."""
@@ -146,7 +147,7 @@ class Held:
         """It was renewed."""
         self.due = now + beat_interval(self.lease.seconds) if not self.waiters else now
         if not self.is_renewed:
-            self.due = float("inf") if not self.waiters else now
+            self.due = math.inf if not self.waiters else now
             self.lapses = self.lease.deadline
         self.extensions += 1
         self.extended += wish.seconds or self.lease.seconds
@@ -171,7 +172,7 @@ class Held:
     def lose(self, wish: Wish) -> None:
         """It is lost: nothing is due any more, and whoever waits for a touch is told."""
         self.lease = msgspec.structs.replace(self.lease, state=LeaseState.LOST)
-        self.due = float("inf")
+        self.due = math.inf
         for waiter in (*wish.listening(), *self.take_wish().listening()):
             msg = f"the lease on {self.delivery.id} is lost: it was cancelled, or somebody else may be running it"
             waiter.set_exception(LeaseLost(msg))

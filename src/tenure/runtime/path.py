@@ -223,10 +223,10 @@ class Path:
         self._note()
         for delivery, settlement in reporting.worth_logging(settled):
             reporting.log(delivery, settlement, self._strangers, at=at)
-        told = [pair for pair in settled if reporting.is_worth_keeping(*pair)]
-        if len(told) < len(settled):
-            self._bus.counts[EventKind.GIVEN_BACK.value] += len(settled) - len(told)
-        self._bus.publish([reporting.event_of(d, s, owner=owner, at=at) for d, s in told])
+        events = reporting.events_of(settled, owner=owner, at=at)
+        if len(events) < len(settled):
+            self._bus.counts[EventKind.GIVEN_BACK.value] += len(settled) - len(events)
+        self._bus.publish(events)
 
     async def _on_fetched(self, delivery: Delivery) -> None:
         """Its body came from the cloakroom: only now it can be read how large its work is."""

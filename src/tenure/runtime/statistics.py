@@ -111,7 +111,7 @@ class Statistics:
             message, lease, started, finished = delivery.message, delivery.lease, delivery.started, delivery.finished
             if (
                 settlement is None or settlement.outcome is not _DELETED or type(delivery.verdict) is not Completed
-                or message is None or not message.sent_at or started is None or finished is None
+                or message is None or not (sent_at := message.sent_at) or started is None or finished is None
                 or lease.counters.deliveries > 1
             ):  # fmt: skip
                 self._note_unusual(delivery, settlement, wall_offset)
@@ -125,7 +125,7 @@ class Statistics:
             size += len(lease.envelope)
             leased += lease.seconds
             live.durations.append(finished - started)
-            live.waits.append(wall_offset + started - message.sent_at)
+            live.waits.append(wall_offset + started - sent_at)
         if live is not None:
             live.add(size, leased)
 

@@ -23,7 +23,7 @@ def marks_of(events: Sequence[Event]) -> tuple[bytes, bytes]:
     """The mark of each event; and mark and number of the event for every other message that it names."""
     # One for each message that is completed: nothing here may take long.
     marks = [_NOBODY if event.message_id is None else crc32(event.message_id.encode()) for event in events]
-    several = [(number, event) for number, event in enumerate(events) if "ids" in event.data]
+    several = [(number, event) for number, event in enumerate(events) if event.data and "ids" in event.data]
     named: list[int] = []
     for number, event in several:
         ids = event.data["ids"]

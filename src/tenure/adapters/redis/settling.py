@@ -29,13 +29,13 @@ _encode = msgspec.json.Encoder().encode
 async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: int) -> list[Outcome]:
     """Done."""
     outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
-    handoffs = {handoff.message.queue for entry in batch for handoff in entry.handoffs}
+    handoffs = {handoff.message.queue for entry in batch if entry.handoffs for handoff in entry.handoffs}
     if handoffs:
         await store.make_known(handoffs)
     calls, orders, sizes, plain = list[Call](), list[list[int]](), list[int](), list[tuple[together.Part, list[int]]]()
     for queue, places in _by_queue(batch).items():
         queues, arguments, order = _ack_arguments(store, queue, batch, places, body_limit)
-        if any(batch[place].handoffs for place in places):
+        if handoffs and any(batch[place].handoffs for place in places):
             calls.append(store.call(ACK, queues, [1, len(arguments), *arguments]))
             orders.append(order)
             sizes.append(1)
@@ -47,8 +47,12 @@ async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: in
         sizes.append(len(some))
     deleted = Outcome.DELETED
     for order, answer in zip(orders, await together.run(store, calls, sizes), strict=True):
-        for n, place in enumerate(order):
-            outcomes[place] = deleted if isinstance(answer, int) else _STALE[answer[n]] or deleted
+        if isinstance(answer, int):
+            for place in order:
+                outcomes[place] = deleted
+            continue
+        for place, told in zip(order, answer, strict=True):
+            outcomes[place] = _STALE[told] or deleted
     if handoffs and store.link.is_cluster:
         await store.hint(handoffs)
         await outbox.empty([entry for entry in batch if entry.handoffs])

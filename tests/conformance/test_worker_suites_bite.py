@@ -15,6 +15,7 @@ from tenure.claim_check import ClaimCheck, is_over
 from tenure.cloakroom import name_of
 from tenure.door import Door
 from tenure.errors import BrokerUnavailable
+from tenure.event import Event
 from tenure.foreign import Router
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
@@ -161,6 +162,14 @@ def _runs_what_the_ledger_calls_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Admission, "_claim", all_in)
 
 
+def _keeps_every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
+    def each(settled: Sequence[tuple[Delivery, Settlement | None]], *, owner: str, at: float) -> list[Event]:
+        return [reporting.event_of(*one, owner=owner, at=at) for one in settled]
+
+    monkeypatch.setattr(reporting, "events_of", each)
+    monkeypatch.setattr(reporting, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body)))
+
+
 def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(self: Intake, _request: object) -> list[Lease]:
         self._unanswered = None
@@ -277,9 +286,7 @@ FAULTS = {
     ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
     "keeps no payload": Fault(_replace(reporting, "_payload", lambda _delivery: {}), "KeepingPayloads"),
-    "keeps every payload": Fault(
-        _replace(reporting, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body))), "KeepingPayloads"
-    ),
+    "keeps every payload": Fault(_keeps_every_payload, "KeepingPayloads"),
     "keeps payloads of any size": Fault(_replace(kept_payload, "KEPT_BYTES", 10**9), "KeepingPayloads"),
     "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
     "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),

@@ -21,6 +21,7 @@ from tenure.record import Record
 from .azure_ground import AzureGround
 from .namespaces import THROUGH, need_namespaces
 from .process import Process
+from .sqs_ground import SqsGround
 from .stage import Stage
 from .traces import Run
 
@@ -110,9 +111,9 @@ class Scene:
         return id
 
     def _learn_the_time(self, id: str) -> None:
-        """Azure tells its time to the second: look until a second has begun, and the end of a lease is read well."""
+        """A cloud tells its time to the second: look until a second has begun, and the end of a lease is read well."""
         until = SYSTEM_CLOCK.monotonic() + 1.05
-        while isinstance(self.stage.ground, AzureGround) and SYSTEM_CLOCK.monotonic() < until:
+        while isinstance(self.stage.ground, AzureGround | SqsGround) and SYSTEM_CLOCK.monotonic() < until:
             self.stage.record(id)
 
     def hold_anywhere(self, *workers: Process) -> tuple[str, Process]:

@@ -105,3 +105,21 @@ async def test_a_fifo_group_stays_in_order_over_failures_and_a_crash(either: Sqs
         ran.append(lease.id)
         await either.broker.ack([Ack(lease)])
     assert ran == sent
+
+
+@pytest.mark.parametrize("doubt", ["the holder's", "the sweeper's"])
+async def test_a_process_in_doubt_of_the_time_takes_no_lease_early(house: LongHarness, doubt: str) -> None:
+    """The holder may have heard that it is up to a second earlier than it is; or the sweeper, that it is later."""
+    table = house.broker._store.desk.table  # type: ignore[attr-defined]
+    await house.sweep()
+    with pytest.MonkeyPatch.context() as patch:
+        if doubt == "the holder's":
+            patch.setattr(table, "latest", lambda: table.now() + 0.9)
+        lease = await house.leased(house.stranger(), seconds=10.0)
+    with pytest.MonkeyPatch.context() as patch:
+        if doubt == "the sweeper's":
+            patch.setattr(table, "earliest", lambda: table.now() - 0.9)
+        await house.advance(10.5, sweeping=False)
+        early = await house.sweep()
+        await house.advance(0.6, sweeping=False)
+        assert (early.returned, (await house.sweep()).returned) == ((), (lease.id,))

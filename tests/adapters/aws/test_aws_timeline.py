@@ -54,3 +54,16 @@ def test_a_service_clock_that_is_set_is_followed(seconds: float) -> None:
     timeline = Timeline(ours)
     _errors(ours, timeline, 10 * MINUTE)
     assert _errors(ours, timeline, 10 * MINUTE, ahead=seconds)[-1] < 0.05
+
+
+@pytest.mark.parametrize("second_begins_in", [0.01, 0.25, 0.5, 0.75, 0.99])
+def test_the_service_is_never_earlier_than_the_earliest_nor_later_than_the_latest(second_begins_in: float) -> None:
+    """A process that has heard one answer, and that a slow one, may be off by a second; its bounds hold."""
+    ours = Ours()
+    timeline = Timeline(ours)
+    service = SERVICE + 1.0 - second_begins_in  # when the answer is made, half-way between asking and hearing
+    asked, ours.now = ours.now, ours.now + 0.4
+    timeline.hear(formatdate(int(service), usegmt=True), asked)
+    service += 0.2
+    assert timeline.earliest() <= service <= timeline.latest()
+    assert timeline.earliest() <= timeline.now() <= timeline.latest()

@@ -105,6 +105,14 @@ class Desk:
         """The moment, on the table's line."""
         return self.table.now()
 
+    def earliest(self) -> float:
+        """The moment, if it is as early as it may be: to judge whether a lease is over."""
+        return float(getattr(self.table, "earliest", self.table.now)())
+
+    def latest(self) -> float:
+        """The moment, if it is as late as it may be: for the deadlines of leases."""
+        return float(getattr(self.table, "latest", self.table.now)())
+
     def kept_until(self) -> float:
         """When what ends now may be forgotten."""
         return self.clock.wall() + self.keep_seconds

@@ -63,6 +63,14 @@ class DynamoTable:
     def now(self) -> float:
         return self._link.timeline.now()
 
+    def earliest(self) -> float:
+        """The moment, if it is as early as the answers so far allow."""
+        return self._link.timeline.earliest()
+
+    def latest(self) -> float:
+        """The moment, if it is as late as the answers so far allow."""
+        return self._link.timeline.latest()
+
     def wall(self) -> float:
         return self._link.timeline.wall()
 

@@ -42,7 +42,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             return Change(LeaseState.HELD if is_ours else LeaseState.LOST)
         if entry is None or not entry.is_held_under(lease):
             return Change(LeaseState.LOST)
-        now = store.desk.now()
+        now = store.desk.latest()
         until = min(now + clamped(store.options, lease.seconds), entry.hold_until or math.inf)
         told = (lease.size, lease.predicted_seconds)
         store.lent.tell(lease.id, lease.owner, told)
@@ -51,7 +51,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             granted[number] = entry.deadline - now
             return Change(LeaseState.HELD)
         entry.deadline, entry.graced = max(entry.deadline, until), 0
-        entry.beat(now, with_claim=False)
+        entry.beat(store.desk.now(), with_claim=False)
         entry.size, entry.predicted = told
         if entry.claim is not None and entry.claim.is_run_under(lease.owner, entry.claim.fence):
             entry.claim.until = max(entry.claim.until, entry.deadline)
@@ -78,7 +78,7 @@ async def held(store: Store, owner: str, request_id: str | None) -> list[Lease]:
     offered: dict[str, Seen] = store.lent.offered(request_id)
     ids = [*offered, *(id for _, lot in await lots.of(store, owner) for id in lot.ids)]
     entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
-    now, clock = store.desk.now(), store.clock.monotonic()
+    now, clock = store.desk.latest(), store.clock.monotonic()
     leases: list[Lease] = []
     for id, entry in dict(zip(ids, entries, strict=True)).items():
         if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
@@ -110,7 +110,7 @@ async def find(store: Store, id: str, owner: str, fence: int) -> Lease | None:
     known = store.lent.get(id, owner, fence)
     if entry.is_sealed and known is None:
         return None
-    return _lease(id, entry, owner, known, store.clock.monotonic() + entry.deadline - store.desk.now())
+    return _lease(id, entry, owner, known, store.clock.monotonic() + entry.deadline - store.desk.latest())
 
 
 def _lease(id: str, entry: Entry, owner: str, known: Held | None, deadline: float) -> Lease:

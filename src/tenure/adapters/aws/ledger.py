@@ -109,7 +109,6 @@ class AwsLedger:
         return [None if entry is None else entry.claim for entry in entries] + await self._desk.get(CLAIM, keys)
 
     def _claim_entry(self, request: ClaimRequest, entry: Entry | None, banned: frozenset[str]) -> Change[_Decided]:
-        now = self._desk.now()
         scope = request.scope
         if entry is None:
             entry = Entry(queue=scope.queue, task=scope.task, generation=scope.generation)
@@ -122,7 +121,7 @@ class AwsLedger:
             entry.generation, entry.claim = scope.generation, None
         claim = entry.claim or Claim(request.id, request.digest)
         claim.id, claim.top = claim.id or request.id, entry.highest
-        answer = self._decide(request, claim, banned, now)
+        answer = self._decide(request, claim, banned)
         if not isinstance(answer, Fresh):
             return Change(answer)
         entry.claim, entry.top = claim, claim.top
@@ -136,21 +135,22 @@ class AwsLedger:
             claim = Claim(request.id, request.digest, request.sent_at, top=0 if claim is None else claim.top)
         if not claim.digest:  # its message was cancelled: the next to claim is the first of a new life of the key
             claim.id, claim.sent_at = request.id, request.sent_at
-        answer = self._decide(request, claim, banned, self._desk.now())
+        answer = self._decide(request, claim, banned)
         if not isinstance(answer, Fresh):
             return Change(answer)
         return Change(answer, claim, forget_at=forget_at)
 
-    def _decide(self, request: ClaimRequest, claim: Claim, banned: frozenset[str], now: float) -> _Decided:
+    def _decide(self, request: ClaimRequest, claim: Claim, banned: frozenset[str]) -> _Decided:
         if claim.digest and claim.digest != request.digest:
             return Conflict(claim.id)
         if claim.state == DONE:
             return Done(claim.result, claim.handoffs) if claim.bulk is None else _Elsewhere(claim.bulk)
-        if claim.state == RUNNING and claim.until >= now and claim.owner not in banned:
-            return Running(claim.owner, claim.until - now)
+        if claim.state == RUNNING and claim.until >= self._desk.earliest() and claim.owner not in banned:
+            return Running(claim.owner, claim.until - self._desk.now())
         claim.top = self._desk.next_fence(claim.top)
         claim.state, claim.owner, claim.runner = RUNNING, request.owner, request.id
-        claim.fence, claim.until, claim.digest = claim.top, now + request.seconds, request.digest
+        claim.fence, claim.digest = claim.top, request.digest
+        claim.until = self._desk.latest() + request.seconds
         return Fresh(_token(request, claim.fence, send_id(claim.id, claim.sent_at)))
 
     # -- what the holder says ------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class AwsLedger:
             token = tokens[number]
             if claim is None or token.owner in banned or not claim.is_run_under(token.owner, token.fence):
                 return Change(answer=False)
-            claim.until = self._desk.now() + token.seconds
+            claim.until = self._desk.latest() + token.seconds
             if entry is not None and (entry.owner, entry.state) == (token.owner, MessageState.LEASED):
                 # Lease and claim are one: whoever looks at either must see the same end.
                 until = claim.until if not entry.hold_until else min(claim.until, entry.hold_until)

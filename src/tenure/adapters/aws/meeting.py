@@ -75,7 +75,7 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
     if message is not None and carried < entry.carried:
         return Change(Met(drop=True))  # a copy from before its redrive
     if entry.is_sealed and entry.state not in (MessageState.DEAD, MessageState.CANCELLED):
-        if entry.state == MessageState.LEASED and entry.deadline >= now:
+        if entry.state == MessageState.LEASED and entry.deadline >= store.desk.earliest():
             return Change(Met(hide=entry.deadline - now + SLACK))  # its holder is about to delete it
         return Change(Met(lease_of(seen, entry, request.owner, before), is_sealed=True))
     if entry.state == MessageState.DEAD and not entry.pages:
@@ -86,7 +86,7 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
         if (entry.owner, entry.request, entry.receipt) == (request.owner, request.request_id, copy.receipt):
             # By this very call: its write got no answer, and arrived after it was looked for.
             return Change(Met(lease_of(seen, entry, request.owner, before)))
-        if entry.deadline < now:
+        if entry.deadline < store.desk.earliest():
             return Change(Met(lapsed=True))
         if entry.copy not in ("", copy.sqs_id):
             return Change(Met(drop=True))
@@ -105,7 +105,7 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
     entry.lacks_presence = not request.has_presence
     entry.seconds = clamped(store.options, seconds)
-    entry.deadline, entry.hold_until = now + entry.seconds, now + store.options.hold_seconds
+    entry.deadline, entry.hold_until = store.desk.latest() + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
     entry.forget_beats()
     entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""

@@ -41,9 +41,9 @@ _LAST = Kind(_Last)
 
 async def sweep(store: Store, request: SweepRequest) -> Swept:
     """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
-    now = store.desk.now()
+    now = store.desk.earliest()
     await queue_list.tidy(store)
-    gap = await _mark(store, request, now)
+    gap = await _mark(store, request, store.desk.now())
     found = await lots.all_(store)
     looked = found if gap else [(row, lot) for row, lot in found if lot.until < now]
     lent = await lots.lent(store, looked)
@@ -87,7 +87,7 @@ async def _grant_grace(store: Store, ids: Sequence[str]) -> set[str]:
     """Give leases a fresh window; the ids of those that got one."""
 
     def decide(_number: int, entry: Entry | None) -> Change[bool]:
-        if entry is None or entry.state != MessageState.LEASED or not _give_window(entry, store.desk.now()):
+        if entry is None or entry.state != MessageState.LEASED or not _give_window(entry, store.desk.latest()):
             return Change(answer=False)
         return Change(answer=True, to=entry)
 
@@ -128,10 +128,9 @@ async def _return(
             places[id] = await shelf.add(store, entry.queue, id)
 
     def decide(number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
-        now = store.desk.now()
-        if entry is None or entry.state != MessageState.LEASED or entry.deadline >= now:
+        if entry is None or entry.state != MessageState.LEASED or entry.deadline >= store.desk.earliest():
             return Change(("", None))
-        if patient and _give_window(entry, now):
+        if patient and _give_window(entry, store.desk.latest()):
             return Change(("", None), entry)
         receipt = receipt_in(entry)
         if entry.is_sealed:
@@ -140,7 +139,7 @@ async def _return(
         lapsed = _judge(store, entry, max_attempts)
         if lapsed.is_dead and ids[number] not in places:
             return Change(("", None))  # it is another's since we looked; the next sweep finds it
-        _count(entry, lapsed, now)
+        _count(entry, lapsed, store.desk.now())
         if lapsed.is_dead:  # whoever meets its copy keeps its body
             entry.shelf, entry.pages, entry.attribute_pages = places[ids[number]], 0, 0
         return Change(("dead" if lapsed.is_dead else "returned", receipt), entry)

@@ -4,6 +4,10 @@ Every answer carries the second in which it was made (`Date`). It was made befor
 so each one bounds how far our monotonic clock is from the service's; some dozens of them bound it to milliseconds.
 Between answers the monotonic clock goes on, which never jumps. In virtual time the test's clock is the line.
 
+A process that has heard few answers knows the time only to the second, and another one may know it better. So the
+deadline of a lease is written by the latest time that it may be, and judged by the earliest: no lease is taken before
+its holder thinks it is over.
+
 Used by `dynamo.py`: every deadline, due time and word of presence is a moment on this line.
 """
 
@@ -38,6 +42,14 @@ class Timeline:
             return self._clock.wall()
         # The late end of the doubt is cut first by quick answers, so the early end is the better guess.
         return now + min(self._least + _HALF, (self._least + self._most) / 2)
+
+    def earliest(self) -> float:
+        """The service's time, if it is as early as it may be: to judge whether a lease is over."""
+        return self.now() if self._is_virtual or math.isinf(self._least) else self._clock.monotonic() + self._least
+
+    def latest(self) -> float:
+        """The service's time, if it is as late as it may be: for the deadlines of leases."""
+        return self.now() if self._is_virtual or math.isinf(self._most) else self._clock.monotonic() + self._most
 
     def wall(self) -> float:
         """The service's wall time: the same line, which in virtual time begins elsewhere."""

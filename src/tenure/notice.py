@@ -4,6 +4,7 @@ Kept by `Board`, read once a second by `runtime/noticing.py`.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import msgspec
 
@@ -26,6 +27,28 @@ class Pause(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class PostKind(StrEnum):
+    """What a post asks of workers."""
+
+    #: `name` is a schedule: send no message for its ticks until the post is withdrawn.
+    PAUSED_SCHEDULE = "paused_schedule"
+    #: `name` is a message that runs: its holder answers with the stack of its handler.
+    STACK = "stack"
+
+
+class Post(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that operators tell workers besides pauses: it stands until it is withdrawn or its time is over."""
+
+    kind: PostKind
+    #: What it is about.
+    name: str
+    #: Wall time; for showing.
+    at: float
+    by: str = ""
+    #: Wall time by the store's clock from which on it counts as withdrawn. None: it stands until it is withdrawn.
+    until: float | None = None
+
+
 class Notices(msgspec.Struct, frozen=True):
     """What a worker must know now."""
 
@@ -34,6 +57,8 @@ class Notices(msgspec.Struct, frozen=True):
     cancels: int = 0
     #: The ids of the last `KEPT_CANCELS` of them, so that only their holder asks. In no order.
     cancelled: tuple[str, ...] = ()
+    #: In the order of kind and name, without those whose time is over.
+    posts: tuple[Post, ...] = ()
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,12 +4,15 @@ Kept by `Board`, read once a second by `runtime/noticing.py`.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import msgspec
 
 #: So many ids of cancelled messages are kept on the board: a worker that reads it once a second misses none of them
 #: unless more were cancelled in between, and then the count tells.
 KEPT_CANCELS = 32
+#: So many posts may stand at once: every worker reads all of them once a second.
+MOST_POSTS = 500
 
 
 def newest_cancels(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
@@ -26,6 +29,37 @@ class Pause(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class PostKind(StrEnum):
+    """What a post asks of workers."""
+
+    #: `name` is a schedule: send no message for its ticks until the post is withdrawn.
+    PAUSED_SCHEDULE = "paused_schedule"
+    #: `name` is a message that runs: its holder answers with the stack of its handler.
+    STACK = "stack"
+
+
+class Post(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that operators tell workers besides pauses: it stands until it is withdrawn or its time is over."""
+
+    kind: PostKind
+    #: What it is about.
+    name: str
+    #: Wall time; for showing.
+    at: float
+    by: str = ""
+    #: Wall time by the store's clock from which on it counts as withdrawn. None: it stands until it is withdrawn.
+    until: float | None = None
+
+    def is_over(self, wall: float) -> bool:
+        """Whether its time is over at `wall`, by the store's clock."""
+        return self.until is not None and self.until <= wall
+
+
+def standing_posts(posts: Iterable[Post], wall: float) -> tuple[Post, ...]:
+    """The posts to show at `wall`: by kind and name, without those whose time is over."""
+    return tuple(sorted((post for post in posts if not post.is_over(wall)), key=lambda post: (post.kind, post.name)))
+
+
 class Notices(msgspec.Struct, frozen=True):
     """What a worker must know now."""
 
@@ -34,6 +68,8 @@ class Notices(msgspec.Struct, frozen=True):
     cancels: int = 0
     #: The ids of the last `KEPT_CANCELS` of them, so that only their holder asks. In no order.
     cancelled: tuple[str, ...] = ()
+    #: In the order of kind and name, without those whose time is over.
+    posts: tuple[Post, ...] = ()
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True):

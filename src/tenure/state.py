@@ -1,13 +1,14 @@
-"""The state ports: six small things that a worker must remember outside itself.
+"""The state ports: seven small things that a worker must remember outside itself.
 
-    Ledger   who may run a keyed message, and what is done
-    Records  status, progress and checkpoint of a message
-    Roster   which workers there are
-    Journal  events, kept in order, for replay; how long runs took; what was counted
-    Board    what operators and schedules tell every worker; whose turn it is
-    ActLog   what people did, kept for 400 days
+    Ledger     who may run a keyed message, and what is done
+    Records    status, progress and checkpoint of a message
+    Roster     which workers there are
+    Journal    events, kept in order, for replay; how long runs took; what was counted
+    Board      what operators and schedules tell every worker; whose turn it is
+    ActLog     what people did, kept for 400 days
+    KeyValues  small documents by kind and name: access tokens, secrets, answers
 
-One URL names the place for all six (`State`). Implemented by `adapters/<vendor>/`; held to their word
+One URL names the place for all seven (`State`). Implemented by `adapters/<vendor>/`; held to their word
 by `tenure.testing.conformance`.
 """
 
@@ -17,8 +18,9 @@ from typing import Protocol
 from tenure.act import Act, StoredAct
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
+from tenure.key_value import KeyValue
 from tenure.lease import Lease
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Post, PostKind, Tick
 from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
@@ -189,6 +191,18 @@ class Board(Protocol):
         """Let workers lease again. False: it was not paused."""
         ...
 
+    async def post(self, post: Post) -> bool:
+        """Tell every worker something. False: a post of this kind and name stands already, and stays as it is.
+
+        One whose time is over does not stand: it is replaced, or removed by a later `post`. Raises `BadArgument` for a
+        name that cannot be kept, and while `notice.MOST_POSTS` stand.
+        """
+        ...
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        """Take a post down. False: there was none."""
+        ...
+
     async def tick(self, tick: Tick) -> bool:
         """Note the newest tick of a schedule. False: one as new was noted before, and stands."""
         ...
@@ -227,8 +241,40 @@ class ActLog(Protocol):
         ...
 
 
+class KeyValues(Protocol):
+    """Small JSON documents by kind and name, changed by compare-and-set.
+
+    One whose `expires_at` has passed, by the store's clock, counts as gone in every verb, even while its row is there.
+    """
+
+    async def get(self, kind: str, name: str) -> KeyValue | None:
+        """One document. None: there is none."""
+        ...
+
+    async def list(self, kind: str) -> list[KeyValue]:
+        """All of a kind, by name. Of more than `key_value.MOST_LISTED`, so many: it is not said which."""
+        ...
+
+    async def put(
+        self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
+    ) -> KeyValue | None:
+        """Write if the document has this version; `expect=None`: if there is none. The new one, or None: it has not.
+
+        Raises `BadArgument` for more than `key_value.MOST_BYTES`, and for a kind or name that cannot be kept.
+        """
+        ...
+
+    async def remove(self, kind: str, name: str, *, expect: str | None = None) -> bool:
+        """Remove a document, only in this version if one is given. False: it was not there, or has another version."""
+        ...
+
+    async def prune(self) -> int:
+        """Remove those whose time is over; how many. A store that forgets by itself answers 0."""
+        ...
+
+
 class State(Protocol):
-    """The six ports behind one URL."""
+    """The seven ports behind one URL."""
 
     @property
     def ledger(self) -> Ledger:
@@ -258,6 +304,11 @@ class State(Protocol):
     @property
     def acts(self) -> ActLog:
         """The audit log."""
+        ...
+
+    @property
+    def key_values(self) -> KeyValues:
+        """Small documents by kind and name."""
         ...
 
     def wall(self) -> float:

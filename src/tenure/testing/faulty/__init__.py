@@ -21,11 +21,13 @@ from tenure.testing.faulty import (
     filtering,
     held_leases,
     hints,
+    key_values,
     ledger,
     lending,
     named_leases,
     paging,
     patterns,
+    posts,
     queues,
     refusing,
     returning,
@@ -42,6 +44,7 @@ from tenure.testing.faulty.honest_state import (
     HonestActLog,
     HonestBoard,
     HonestJournal,
+    HonestKeyValues,
     HonestLedger,
     HonestRecords,
     HonestRoster,
@@ -51,7 +54,15 @@ from tenure.testing.faulty.honest_state import (
 from tenure.testing.virtual import VirtualClock
 
 Part = (
-    HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard | HonestActLog | HonestWall
+    HonestBroker
+    | HonestLedger
+    | HonestRecords
+    | HonestRoster
+    | HonestJournal
+    | HonestBoard
+    | HonestActLog
+    | HonestKeyValues
+    | HonestWall
 )
 
 
@@ -107,6 +118,8 @@ FAULTS: tuple[Fault, ...] = _faults(
     ledger,
     state,
     board,
+    posts,
+    key_values,
     wall,
     sharing,
     counting,

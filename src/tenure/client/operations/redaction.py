@@ -22,7 +22,7 @@ from tenure.verdict import Reason
 #: Fields of an event's data that say nothing of what a message carries.
 SAFE_DATA = frozenset({
     "after_seconds", "attempts", "by", "code", "count", "delete", "deleted", "dlq_count", "estimated_processing_seconds",
-    "file_size_bytes", "file_size_mb", "ids", "left", "missed", "new_id", "outcome", "outcomes", "payload_bytes", "proof",
+    "file_size_bytes", "file_size_mb", "ids", "left", "missed", "new_id", "outcome", "outcomes", "paused", "payload_bytes", "proof",
     "resolved", "running", "schedule", "scheduled_for", "seconds", "snoozes", "state", "success_rate", "to", "total",
     "triggered_by",
 })  # fmt: skip

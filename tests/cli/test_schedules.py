@@ -145,10 +145,7 @@ def test_a_schedule_is_forgotten_and_that_is_recorded(tenure: Run) -> None:
     _tick("old", ago=30)
     result = tenure("schedules", "jobs:app", "--forget", "odl")
     assert result.exit_code == 2
-    assert (
-        "error[unknown_schedule]: no schedule 'odl' is known; nothing was forgotten"
-        in result.stderr
-    )
+    assert "error[unknown_schedule]: no schedule 'odl' is known; nothing was forgotten" in result.stderr
     _tick("often", ago=30)
     assert tenure("schedules", "jobs:app", "--forget", "old").stdout == "Forgotten: old\n"
     assert "begins anew" in tenure("schedules", "jobs:app", "--forget", "often").stdout

@@ -12,8 +12,9 @@ STYLES: dict[str, str] = {
     "completed": "green", "dead": "red", "move_to_dlq": "red", "retried": "yellow", "lease_lost": "yellow",
     "late_settle": "yellow", "heartbeat_failed": "yellow", "requeue": "yellow", "owner_retired": "yellow",
     "sweep_grace": "yellow", "loop_blocked": "yellow", "deletions": "yellow", "redriven": "cyan", "deleted": "cyan",
-    "cancelled": "cyan", "purged": "cyan", "moved": "cyan", "edited": "cyan", "queue_deleted": "cyan", "schedule_paused": "cyan",
-    "schedule_resumed": "cyan", "schedule_run": "cyan", "paused": "cyan", "resumed": "cyan", "forgotten": "cyan",
+    "cancelled": "cyan", "purged": "cyan", "moved": "cyan", "edited": "cyan", "queue_deleted": "cyan",
+    "schedule_paused": "cyan", "schedule_resumed": "cyan", "schedule_run": "cyan", "paused": "cyan",
+    "resumed": "cyan", "forgotten": "cyan",
 }  # fmt: skip
 
 _TRIGGERS = {"scheduler": "a sweep", "liveness": "a worker that found their owner dead", "cli": "the command line",

@@ -39,19 +39,25 @@ same structs ([JSON](json.md)). How to use them: [operate from Python](../how-to
 
 `from tenure.client.operations import DeadQuery, EventQuery, MessageQuery`
 """
+_STRUCTS = """\
+## The structs
+
+First what you fill in, then what is answered, in the order of the methods.
+"""
 #: What programs fill in, in the order of the page; structs that are answered follow.
 _QUERIES: tuple[type[Any], ...] = (MessageQuery, DeadQuery, EventQuery)
 
 
 def page() -> str:
     """The whole page."""
-    return _HEAD + "".join(f"\n{part}" for part in (*_methods(), *map(_struct, structs())))
+    return _HEAD + "".join(f"\n{part}" for part in (*_methods(), _STRUCTS, *map(_struct, structs())))
 
 
 def subjects() -> list[type[Any]]:
     """The classes that `Operate` is made of, in its order."""
-    return [*(kind for kind in Operate.__mro__ if issubclass(kind, Operations) and kind is not Operations)][1:] + [
-        Operate
+    return [
+        *[*(kind for kind in Operate.__mro__ if issubclass(kind, Operations) and kind is not Operations)][1:],
+        Operate,
     ]
 
 
@@ -97,9 +103,14 @@ def _within(kind: type[Any]) -> Iterator[type[Any]]:
 def _methods() -> Iterator[str]:
     for subject in subjects():
         text = doc_of(class_node(subject)[1]).partition("\n")[0].rstrip(".")
-        title = "For somebody else" if subject is Operate else subject.__name__.removesuffix("Operations")
+        title = "For somebody else" if subject is Operate else _title(subject)
         own = [one for one in members(Shown(subject, "app.operate")) if one.name != "access"]
         yield f"## {title}\n\n{text}.\n\n" + "\n".join(method(one, "app.operate") for one in own)
+
+
+def _title(subject: type[Any]) -> str:
+    name = subject.__name__.removesuffix("Operations")
+    return {"Overview": name, "Dead": "Dead letters", "Health": name}.get(name, f"{name}s")
 
 
 def _struct(kind: type[Any]) -> str:

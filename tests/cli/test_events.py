@@ -77,10 +77,12 @@ def test_every_kind_is_told_also_with_nothing_in_it(kind: EventKind) -> None:
 
 
 CHOICES = [
-    (EventChoice(), True), (EventChoice(kinds=frozenset({"dead"})), True), (EventChoice(kinds=frozenset({"retried"})), False),
+    (EventChoice(), True), (EventChoice(kinds=frozenset({"dead"})), True),
+    (EventChoice(kinds=frozenset({"retried"})), False),
     (EventChoice(queues=("*-tasks",)), True), (EventChoice(queues=("other",)), False), (EventChoice(task="send"), True),
     (EventChoice(task="x"), False), (EventChoice(message="0192"), True), (EventChoice(message="in-ids"), True),
-    (EventChoice(message="x"), False), (EventChoice(owner="w1"), True), (EventChoice(owner="w1/00"), True), (EventChoice(owner="w"), False),
+    (EventChoice(message="x"), False), (EventChoice(owner="w1"), True),
+    (EventChoice(owner="w1/00"), True), (EventChoice(owner="w"), False),
     (EventChoice(since=AT), True), (EventChoice(since=AT + 1), False), (EventChoice(task="send", owner="other"), False),
 ]  # fmt: skip
 

@@ -60,7 +60,8 @@ def test_a_schedule_that_never_ticked_is_told_from_the_code(tenure: Run) -> None
 def test_the_next_tick_is_not_cut_in_eighty_columns() -> None:
     name = "client-of-ours/the-nightly-report-of-everything"
     rows = [
-        ScheduleStatus(name=name, spec="30 3 * * MON-FRI America/Argentina/Buenos_Aires", task="make_the_nightly_report",
+        ScheduleStatus(name=name, spec="30 3 * * MON-FRI America/Argentina/Buenos_Aires",
+            task="make_the_nightly_report",
             queue="client-of-ours-tasks", in_app=False, last_at=-50_000.0, message_id="m",
             message_state=MessageState.COMPLETED, next_at=35_999.0)
     ]  # fmt: skip

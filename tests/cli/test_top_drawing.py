@@ -225,8 +225,10 @@ SENTENCES = [
         "Worker b is gone (killed by signal 9) and held 3 messages; next sweep in 2 s",
     ),
     (
-        _overview(total=Flow(out_per_second=1.0, error_share=0.25),
-                 tasks=(TaskOverview(queue="q", task="fax", running=0, flow=Flow(out_per_second=1.0, error_share=0.9)),)),
+        _overview(
+            total=Flow(out_per_second=1.0, error_share=0.25),
+            tasks=(TaskOverview(queue="q", task="fax", running=0, flow=Flow(out_per_second=1.0, error_share=0.9)),),
+        ),
         Mood.SOON,
         "90 % of the runs of fax failed in the last minute",
     ),

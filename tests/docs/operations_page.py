@@ -54,11 +54,9 @@ def page() -> str:
 
 
 def subjects() -> list[type[Any]]:
-    """The classes that `Operate` is made of, in its order."""
-    return [
-        *[*(kind for kind in Operate.__mro__ if issubclass(kind, Operations) and kind is not Operations)][1:],
-        Operate,
-    ]
+    """The classes that `Operate` is made of, in its order, and `Operate` last."""
+    parts = [kind for kind in Operate.__mro__ if issubclass(kind, Operations) and kind not in (Operate, Operations)]
+    return [*parts, Operate]
 
 
 def structs() -> list[type[Any]]:

@@ -71,7 +71,6 @@ def test_the_place_is_the_deepest_frame_of_the_users_own_code() -> None:
 
 
 def test_of_chained_exceptions_the_last_one_counts() -> None:
-    chained = f"{_traceback(12)}\nDuring handling of the above exception, another exception occurred:\n\n" + (
-        'Traceback (most recent call last):\n  File "/app/jobs.py", line 30, in report\n    raise Lost\nLost\n'
-    )
+    second = 'Traceback (most recent call last):\n  File "/app/jobs.py", line 30, in report\n    raise Lost\nLost\n'
+    chained = f"{_traceback(12)}\nDuring handling of the above exception, another exception occurred:\n\n{second}"
     assert str(place_of(chained)) == "jobs.py:30 in report"

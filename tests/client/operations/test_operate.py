@@ -88,7 +88,7 @@ async def test_queues_tasks_workers_and_leases_are_listed(kit: Kit) -> None:
     assert policy is not None
     assert (policy.max_attempts, policy.parameters) == (1, ("to",))
     assert (await kit.operate.workers()).workers == ()
-    with pytest.raises(UnknownQueue, match="nobody knows queue 'defualt-tasks'.*did you mean 'default-tasks'"):
+    with pytest.raises(UnknownQueue, match=r"nobody knows queue 'defualt-tasks'.*did you mean 'default-tasks'"):
         await kit.operate.queue("defualt-tasks")
 
 

@@ -16,18 +16,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
+import msgspec
+
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
 from tenure.broker_wait import open_when_there
 from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.clock import SYSTEM_CLOCK, Clock
-from tenure.config import Settings, settings_from
+from tenure.config import ARGUMENT, Settings, settings_from, variables_read
 from tenure.door import Door, plain_reader
 from tenure.errors import BadArgument, BadURL, ConfigurationError
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.message import Outgoing
 from tenure.middleware import Middleware
+from tenure.operating import this_user
 from tenure.portal import Portal
 from tenure.record import Record
 from tenure.registry import Registry
@@ -35,6 +38,8 @@ from tenure.sink import Sink
 from tenure.state import State
 
 if TYPE_CHECKING:
+    from tenure.client.operations.blocking import SyncOperate
+    from tenure.client.operations.operate import Operate
     from tenure.runtime.worker import Worker
 
 R = TypeVar("R")
@@ -70,6 +75,7 @@ class Tenure(Registry):
         - `clock`: Where the time comes from; for tests.
         - `must_exist`: A store that is not there is an error and is not created; for tools that only look.
         """
+        read = {} if settings is not None else variables_read()
         super().__init__(settings or settings_from(), client=client, namespace=namespace, middleware=middleware)
         self._lifespan = lifespan
         place: object = url or self.settings.url
@@ -82,11 +88,17 @@ class Tenure(Registry):
         #: The URL of the store.
         self.url = place
         checked = claim_check or self.settings.claim_check
+        self.in_force = msgspec.structs.replace(
+            self.settings, url=place, client=self.client, namespace=self.namespace, claim_check=checked
+        )
+        given = {"url": url, "client": client, "namespace": namespace, "claim_check": claim_check}
+        self.origins = read | _given(settings) | {name: ARGUMENT for name, value in given.items() if value}
         #: Where bodies go that are too large for the broker.
         self._claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
+        self._operate: Operate | None = None
 
     def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
         return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check)
@@ -196,6 +208,28 @@ class Tenure(Registry):
     async def record(self, id: str) -> Record | None:
         """Return everything that is known about a message. None: no message with this id is known."""
         return await self._door.record(id)
+
+    # -- operating ---------------------------------------------------------------------------------
+
+    @property
+    def operate(self) -> "Operate":
+        """Operations on the store: look at everything; cancel, redrive, pause and more, as the current user."""
+        return self._operate_through(self._door)
+
+    @property
+    def operate_sync(self) -> "SyncOperate":
+        """As `operate`, for code that is not async: the same methods, which block."""
+        from tenure.client.operations.blocking import SyncOperate  # noqa: PLC0415 - most programs only send
+
+        return SyncOperate(self._operate_through(self._door_for_sync()), self._portal)
+
+    def _operate_through(self, door: Door) -> "Operate":
+        from tenure.client.operations.access import Access, Identity  # noqa: PLC0415 - most programs only send
+        from tenure.client.operations.operate import Operate  # noqa: PLC0415
+
+        if self._operate is None or self._operate.access.door is not door:
+            self._operate = Operate(Access(door, self, Identity(by=this_user())))
+        return self._operate
 
     # -- working -----------------------------------------------------------------------------------
 
@@ -327,6 +361,14 @@ class Tenure(Registry):
     async def __aexit__(self, *_: object) -> None:
         """Close."""
         await self.close()
+
+
+def _given(settings: Settings | None) -> dict[str, str]:
+    """What was decided by a `Settings` that was passed."""
+    if settings is None:
+        return {}
+    usual = msgspec.structs.asdict(Settings())
+    return {name: ARGUMENT for name, value in msgspec.structs.asdict(settings).items() if value != usual[name]}
 
 
 def _listed(calls: Iterable[Call[R]]) -> list[Call[R]]:

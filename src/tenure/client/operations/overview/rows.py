@@ -1,7 +1,10 @@
-"""A picture: everything that `tenure top` shows, of one moment. None is "cannot be known", 0 is "none".
+"""An overview: everything that goes on at a store, of one moment. None is "cannot be known", 0 is "none".
 
-Made by `reading.py`; drawn by `screen.py`, written for programs by `document.py`.
+Made by `reading.py`; drawn by `cli/top/screen.py`, and the JSON of `tenure top --json` and of the server.
 """
+
+from collections.abc import Sequence
+from enum import StrEnum
 
 import msgspec
 
@@ -10,7 +13,7 @@ from tenure.query import HeldLease
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """What went through a queue, or a task of it, in the last minute or so (`Picture.window_seconds`)."""
+    """What went through a queue, or a task of it, in the last minute or so (`Overview.window_seconds`)."""
 
     #: Messages a second that were sent.
     in_per_second: float | None = None
@@ -27,7 +30,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[float, ...] = ()
 
 
-class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
+class QueueOverview(msgspec.Struct, frozen=True, kw_only=True):
     """One queue."""
 
     queue: str
@@ -40,15 +43,17 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
     estimated: bool = False
     #: How long the oldest of those that wait has been ready.
     oldest_seconds: float | None = None
-    #: How long until nothing waits, if work goes on as in the last minute. `inf`: it grows.
+    #: How long until nothing waits, if work goes on as in the last minute. None: never (`grows`), or not known.
     drains_in_seconds: float | None = None
+    #: As much comes in as goes out, or more. None: not known.
+    grows: bool | None = None
     #: Workers that serve it.
     workers: int = 0
     paused: Pause | None = None
     flow: Flow = Flow()
 
 
-class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+class TaskOverview(msgspec.Struct, frozen=True, kw_only=True):
     """One task in one queue. What waits is counted by queue, so it is known only where the queue has one task."""
 
     queue: str
@@ -57,10 +62,11 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int | None = None
     oldest_seconds: float | None = None
     drains_in_seconds: float | None = None
+    grows: bool | None = None
     flow: Flow = Flow()
 
 
-class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerOverview(msgspec.Struct, frozen=True, kw_only=True):
     """One worker, or another holder of leases."""
 
     id: str
@@ -82,50 +88,71 @@ class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
     has_presence: bool = True
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """A place at one moment."""
+class Mood(StrEnum):
+    """How it goes."""
+
+    WELL = "well"
+    SOON = "soon"
+    BAD = "bad"
+
+
+class Headline(msgspec.Struct, frozen=True):
+    """One sentence, and how bad it is."""
+
+    mood: Mood
+    text: str
+
+
+class Total(msgspec.Struct, frozen=True, kw_only=True):
+    """All queues together."""
+
+    #: None: of one of them it cannot be known.
+    waiting: int | None = None
+    running: int | None = None
+    dead: int | None = None
+    #: None: nothing waits, or it cannot be known.
+    oldest_seconds: float | None = None
+    #: Workers that are alive.
+    workers: int = 0
+    flow: Flow = Flow()
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """A store at one moment."""
 
     #: Unix seconds by the store's clock.
     now: float
-    queues: tuple[QueueRow, ...] = ()
-    tasks: tuple[TaskRow, ...] = ()
+    headline: Headline = Headline(Mood.WELL, "")
+    #: Rates and shares are of so many seconds.
+    window_seconds: float = 60.0
+    total: Total = Total()
+    queues: tuple[QueueOverview, ...] = ()
+    tasks: tuple[TaskOverview, ...] = ()
     leases: tuple[HeldLease, ...] = ()
     #: True: more leases are held than were read.
     leases_cut: bool = False
-    workers: tuple[WorkerRow, ...] = ()
+    workers: tuple[WorkerOverview, ...] = ()
     last_sweep_at: float | None = None
     next_sweep_at: float | None = None
-    #: Of all queues together.
-    total: Flow = Flow()
-    #: Rates and shares are of so many seconds.
-    window_seconds: float = 60.0
-
-    @property
-    def waiting(self) -> int | None:
-        """Of all queues. None: of one of them it cannot be known."""
-        return _sum([one.waiting for one in self.queues])
-
-    @property
-    def running(self) -> int | None:
-        """Of all queues."""
-        return _sum([one.running for one in self.queues])
-
-    @property
-    def dead(self) -> int | None:
-        """Of all queues."""
-        return _sum([one.dead for one in self.queues])
-
-    @property
-    def oldest_seconds(self) -> float | None:
-        """Of all queues. None: nothing waits, or it cannot be known."""
-        return max((one.oldest_seconds for one in self.queues if one.oldest_seconds is not None), default=None)
-
-    @property
-    def alive(self) -> list[WorkerRow]:
-        """The workers on the roster whose death is not proven."""
-        return [one for one in self.workers if one.has_presence and not one.gone]
 
 
-def _sum(figures: list[int | None]) -> int | None:
+def total_of(queues: Sequence[QueueOverview], workers: Sequence[WorkerOverview], flow: Flow) -> Total:
+    """What the queues sum up to."""
+    return Total(
+        waiting=_sum([one.waiting for one in queues]),
+        running=_sum([one.running for one in queues]),
+        dead=_sum([one.dead for one in queues]),
+        oldest_seconds=max((one.oldest_seconds for one in queues if one.oldest_seconds is not None), default=None),
+        workers=sum(map(is_alive, workers)),
+        flow=flow,
+    )
+
+
+def is_alive(worker: WorkerOverview) -> bool:
+    """Whether it is on the roster, and its death is not proven."""
+    return worker.has_presence and not worker.gone
+
+
+def _sum(figures: Sequence[int | None]) -> int | None:
     known = [one for one in figures if one is not None]
     return sum(known) if len(known) == len(figures) else None

@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tenure.server.access import Access, source_of
+from tenure.server.authentication import source_of
 from tenure.server.decode import decode_body, decode_query
 from tenure.server.encode import encode_reply
 from tenure.server.errors import ForbiddenScope, ReadOnly, TooManyAttempts, Unauthenticated
@@ -27,11 +27,10 @@ PREFIX = ("api", "v1")
 class Dispatch:
     """The routes of one server."""
 
-    def __init__(self, table: RouteTable, server: Server, access: Access) -> None:
+    def __init__(self, table: RouteTable, server: Server) -> None:
         """Run routes of `table` for those who have access."""
         self._table = table
         self._server = server
-        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request below `/api/v1`."""
@@ -55,9 +54,9 @@ class Dispatch:
 
     async def _principal(self, route: Route, request: Request) -> Principal:
         if route.scope is not None:
-            return await self._access.identify(request)
+            return await self._server.authentication.identify(request)
         try:
-            return await self._access.identify(request)
+            return await self._server.authentication.identify(request)
         except (Unauthenticated, TooManyAttempts):
             return NOBODY
 

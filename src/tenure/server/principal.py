@@ -1,7 +1,7 @@
 """A principal: who asks, what they may do, and which queues exist for them.
 
-Made by `access.py` from a token, a session, a hook's answer or a loopback connection; checked by `dispatch.py`, and bound
-to every act and every look by `Operate.bound`.
+Made by `authentication.py` from a token, a session, a hook's answer or a loopback connection; checked by `dispatch.py`,
+and bound to every act and every look by `Operate.bound`.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Problem documents (RFC 9457): how every error is answered, with the same stable code as everywhere else.
 
 One mapping from codes to HTTP statuses: an error has that of its own code, else that of its nearest parent. A sentence
-that names the store (its host, its path) is for the log; clients get one that does not. Nothing else than a `TenureError`
-tells a client anything about itself.
+that names the store (its host, its path) is for the log; clients get one that does not. Nothing else than a
+`TenureError` tells a client anything about itself.
 """
 
 import logging

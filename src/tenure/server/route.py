@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.app import Tenure
+from tenure.client.operations.operate import Operate
 from tenure.errors import TenureError
 from tenure.server.principal import AccessScope, Principal
 
@@ -31,7 +32,7 @@ class Ask(Generic[Q, B]):
     __slots__ = ("app", "body", "operate", "path", "principal", "query", "request", "server")
 
     def __init__(
-        self, *, principal: Principal, operate: Any, server: "Server", path: Mapping[str, str], query: Q, body: B,
+        self, *, principal: Principal, operate: Operate, server: "Server", path: Mapping[str, str], query: Q, body: B,
         request: Request,
     ) -> None:  # fmt: skip
         """Made by `dispatch.py`."""

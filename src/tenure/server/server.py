@@ -7,50 +7,20 @@ part of the server needs for all viewers together (the tail of the journal, snap
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-import msgspec
-from starlette.requests import Request
 
 from tenure.app import Tenure
+from tenure.client.operations.operate import Operate
+from tenure.server.authentication import Authentication
 from tenure.server.housekeeping import Housekeeping
-from tenure.server.principal import Principal
+from tenure.server.options import ServerOptions
+from tenure.server.principal import AccessScope, Principal
 from tenure.server.secret import Secret
+from tenure.server.session import Sessions
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
 from tenure.server.tokens import Tokens
 
 logger = logging.getLogger("tenure.server")
-
-#: Says who asks. None: nobody that it knows. May be async.
-Authenticate = Callable[[Request], Principal | None | Awaitable[Principal | None]]
-
-
-class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server serves. Made by `asgi` from its arguments and the settings."""
-
-    authenticate: Authenticate | None = None
-    #: Only look: sweep nothing, write nothing, refuse every act.
-    view: bool = False
-    #: Refuse every act, but sweep.
-    read_only: bool = False
-    #: Where browsers find it behind a proxy, such as `/tenure`. Empty: at the root.
-    base_path: str = ""
-    #: Whether programs on this machine need no token although there are tokens.
-    open_on_loopback: bool = False
-    #: Names by which clients may call it, besides those of loopback. None: any, because a hook decides who asks.
-    hosts: tuple[str, ...] | None = ()
-    #: Proxies that are believed when they say from where a request comes.
-    body_limit: int = 8 * 1024 * 1024
-    most_requests: int = 200
-    most_streams: int = 500
-    redact: tuple[str, ...] = ()
-
-    @property
-    def refuses_acts(self) -> bool:
-        """Whether nothing can be changed through it."""
-        return self.view or self.read_only
 
 
 class Server:
@@ -61,7 +31,8 @@ class Server:
         self.app = app
         self.options = options
         self.tokens = Tokens(app, writes=not options.view)
-        self.secret = Secret(app, writes=not options.view)
+        self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
+        self.authentication = Authentication(app, self.tokens, self.sessions, options)
         self.streams = StreamSlots(options.most_streams)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()
@@ -91,6 +62,9 @@ class Server:
             if self.housekeeping is not None:
                 stack.push_async_callback(self.housekeeping.stop)
 
-    def operate_for(self, principal: Principal, source: str) -> Any:
-        """Looks and acts in the name of a principal."""
-        return None
+    def operate_for(self, principal: Principal, source: str) -> Operate:
+        """Looks and acts in the name of a principal, on the queues that exist for it."""
+        return self.app.operate.bound(
+            by=principal.name, triggered_by="http", source=source, queues=principal.queues,
+            sees_payload=principal.may(AccessScope.PAYLOAD),
+        )  # fmt: skip

@@ -12,11 +12,13 @@ import hmac
 
 from starlette.requests import Request
 
+from tenure.app import Tenure
 from tenure.server.errors import CrossOrigin
 from tenure.server.guard.origin import is_same_origin
 from tenure.server.principal import Principal
-from tenure.server.server import Server
+from tenure.server.secret import Secret
 from tenure.server.token import AccessToken
+from tenure.server.tokens import Tokens
 
 LONGEST_SECONDS = 30 * 86_400
 CSRF_HEADER = "x-tenure-request"
@@ -30,51 +32,52 @@ def cookie_name(request: Request) -> str:
     return "tenure_session" if port is None else f"tenure_session_{port}"
 
 
-async def new_cookie(request: Request, server: Server, token: AccessToken) -> str:
-    """The `Set-Cookie` header of a new session."""
-    now = server.app.state.wall()
-    expires = now + LONGEST_SECONDS if token.expires_at is None else min(token.expires_at, now + LONGEST_SECONDS)
-    said = f"{token.id}.{int(expires)}"
-    value = f"{said}.{await _signature(server, said)}"
-    return _cookie(request, server, value, max_age=max(0, int(expires - now)))
+class Sessions:
+    """The sessions of one app."""
 
+    def __init__(self, app: Tenure, tokens: Tokens, secret: Secret, base_path: str) -> None:
+        """Signed with `secret`. `base_path`: where browsers find the server."""
+        self._app = app
+        self._tokens = tokens
+        self._secret = secret
+        self._base_path = base_path
 
-def old_cookie(request: Request, server: Server) -> str:
-    """The `Set-Cookie` header that ends a session in the browser."""
-    return _cookie(request, server, "", max_age=0)
+    async def new_cookie(self, request: Request, token: AccessToken) -> str:
+        """The `Set-Cookie` header of a new session."""
+        now = self._app.state.wall()
+        expires = now + LONGEST_SECONDS if token.expires_at is None else min(token.expires_at, now + LONGEST_SECONDS)
+        said = f"{token.id}.{int(expires)}"
+        return self._cookie(request, f"{said}.{await self._signature(said)}", max_age=max(0, int(expires - now)))
 
+    def old_cookie(self, request: Request) -> str:
+        """The `Set-Cookie` header that ends a session in the browser."""
+        return self._cookie(request, "", max_age=0)
 
-def has_cookie(request: Request) -> bool:
-    """Whether the request comes with a session, valid or not."""
-    return cookie_name(request) in request.cookies
+    async def principal_of(self, request: Request) -> Principal | None:
+        """The principal of a request's session. None: it has none that is valid. Raises `CrossOrigin`."""
+        value = request.cookies.get(cookie_name(request))
+        if not value:
+            return None
+        said, _, signature = value.rpartition(".")
+        id, _, expires = said.partition(".")
+        if not hmac.compare_digest(signature.encode(), (await self._signature(said)).encode()):
+            return None
+        # A signed time is a whole number; what is signed was written here.
+        if int(expires) <= self._app.state.wall():
+            return None
+        token = await self._tokens.of_session(id)
+        if token is None:
+            return None
+        if request.method not in _SAFE and not (is_same_origin(request.scope) or CSRF_HEADER in request.headers):
+            msg = "a session changes something only from a page of this server; programs send X-Tenure-Request too"
+            raise CrossOrigin(msg)
+        return token.principal
 
+    async def _signature(self, said: str) -> str:
+        digest = hmac.digest(await self._secret.key(_PURPOSE), said.encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-async def session_of(request: Request, server: Server) -> Principal | None:
-    """The principal of a request's session. None: it has none that is valid. Raises `CrossOrigin`."""
-    value = request.cookies.get(cookie_name(request))
-    if not value:
-        return None
-    said, _, signature = value.rpartition(".")
-    id, _, expires = said.partition(".")
-    if not hmac.compare_digest(signature.encode(), (await _signature(server, said)).encode()):
-        return None
-    if not expires.isdigit() or int(expires) <= server.app.state.wall():
-        return None
-    token = await server.tokens.of_session(id)
-    if token is None:
-        return None
-    if request.method not in _SAFE and not (is_same_origin(request.scope) or CSRF_HEADER in request.headers):
-        msg = "a session changes something only from a page of this server; programs send the header X-Tenure-Request"
-        raise CrossOrigin(msg)
-    return token.principal
-
-
-async def _signature(server: Server, said: str) -> str:
-    digest = hmac.digest(await server.secret.key(_PURPOSE), said.encode(), hashlib.sha256)
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-
-
-def _cookie(request: Request, server: Server, value: str, *, max_age: int) -> str:
-    path = server.options.base_path or request.scope.get("root_path", "") or "/"
-    secure = "; Secure" if request.url.scheme == "https" else ""
-    return f"{cookie_name(request)}={value}; Path={path}; Max-Age={max_age}; HttpOnly; SameSite=Strict{secure}"
+    def _cookie(self, request: Request, value: str, *, max_age: int) -> str:
+        path = self._base_path or request.scope.get("root_path", "") or "/"
+        secure = "; Secure" if request.url.scheme == "https" else ""
+        return f"{cookie_name(request)}={value}; Path={path}; Max-Age={max_age}; HttpOnly; SameSite=Strict{secure}"

@@ -1,6 +1,6 @@
 """Slots for streams: how many may be open at once, in all and for each principal.
 
-    with server.streams.slot(principal.name): ...
+with server.streams.slot(principal.name): ...
 """
 
 import contextlib

@@ -17,8 +17,8 @@ import msgspec
 from tenure.act import Act
 from tenure.app import Tenure
 from tenure.errors import BadArgument, BrokerError
-from tenure.key_value import KeyValue
 from tenure.given import is_queue_pattern
+from tenure.key_value import KeyValue
 from tenure.server.errors import TokenNotFound
 from tenure.server.principal import ANY_QUEUE, AccessScope
 from tenure.server.token import AccessToken, KeptToken, NewToken, digest_of, id_in, new_text

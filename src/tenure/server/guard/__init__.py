@@ -1,8 +1,11 @@
-"""The guard: what is refused before a route is asked. One middleware each, in this order:
+"""The guard: what is refused before a route is asked.
+
+One middleware each, in this order:
 
     request_log   gives the request an id, and logs how it ended
     problems      makes a problem document of every error
     headers       adds security headers to every answer
+    started       the lifespan runs: a mount may have forgotten it
     sizes         bounds the address and the headers
     host          the host that the request names is ours
     proxy         a server without tokens is not reached through a proxy

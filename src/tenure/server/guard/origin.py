@@ -1,9 +1,9 @@
 """What a browser sends for a page of another origin is refused, with a token or without.
 
 Any page may send simple requests to 127.0.0.1 (forms, `text/plain`), without reading the answer. So what changes
-something must be `application/json`, which a browser sends elsewhere only after it has asked (and it is never allowed),
-and its `Origin` and `Sec-Fetch-Site`, which pages cannot forge, must say that it comes from this server, or be absent as
-from programs.
+something must be `application/json`, which a browser sends elsewhere only after it has asked (and it is never
+allowed), and its `Origin` and `Sec-Fetch-Site`, which pages cannot forge, must say that it comes from this server, or
+be absent as from programs.
 """
 
 from urllib.parse import urlsplit

@@ -1,9 +1,11 @@
 """A server that is open to this machine only must not be reached through a proxy of this machine.
 
-For the proxy's clients every request would come from loopback. Proxies say that they are one by the headers below, or by
-HTTP/1.0. One that says neither, and rewrites `Host`, cannot be told from a program of this machine: make a token first.
+For the proxy's clients every request would come from loopback. Proxies say that they are one by the headers below, or
+by HTTP/1.0. One that says neither, and rewrites `Host`, cannot be told from a program of this machine: make a token
+first.
 """
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,7 +13,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tenure.server.errors import ProxyRefused
 from tenure.server.guard.host import host_of, is_loopback_name
 from tenure.server.guard.request_path import is_probe
-from tenure.server.server import Server
 
 _HEADERS = frozenset(
     {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-original-host", b"true-client-ip", b"client-ip"}
@@ -24,10 +25,10 @@ _PAGES = (b"origin", b"referer")
 class ProxyCheck:
     """Refuses what came through a proxy while neither a token nor a hook protects the server."""
 
-    def __init__(self, app: ASGIApp, server: Server) -> None:
+    def __init__(self, app: ASGIApp, is_protected: Callable[[], Awaitable[bool]]) -> None:
         """Around `app`."""
         self._app = app
-        self._server = server
+        self._is_protected = is_protected
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -38,9 +39,6 @@ class ProxyCheck:
             )
             raise ProxyRefused(msg)
         await self._app(scope, receive, send)
-
-    async def _is_protected(self) -> bool:
-        return self._server.options.authenticate is not None or await self._server.tokens.are_required()
 
 
 def came_through_proxy(scope: Scope) -> bool:

@@ -1,7 +1,7 @@
 """The request log: an id for each request, in `X-Request-Id` and in the log, and a line when it has ended.
 
-What changes something and what is refused is logged at INFO, what only looks at DEBUG (`--verbose`). A line has the path
-without the query, and never a header or a body.
+What changes something and what is refused is logged at INFO, what only looks at DEBUG (`--verbose`). A line has the
+path without the query, and never a header or a body.
 """
 
 import logging

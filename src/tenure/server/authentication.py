@@ -1,4 +1,4 @@
-"""Access: who asks. The one place where a request becomes a principal.
+"""Authentication: who asks. The one place where a request becomes a principal.
 
 In this order: an access token (`Authorization: Bearer tnr_…`), a browser's session (`session.py`), the hook of the
 application, and, where no token was ever made, any program on this machine. What a principal may do is decided by
@@ -10,32 +10,36 @@ import ipaddress
 
 from starlette.requests import Request
 
+from tenure.app import Tenure
 from tenure.server.attempts import Attempts
 from tenure.server.errors import TooManyAttempts, Unauthenticated
 from tenure.server.guard.proxy import came_through_proxy
+from tenure.server.options import ServerOptions
 from tenure.server.principal import LOOPBACK, Principal
-from tenure.server.server import Server
-from tenure.server.session import session_of
-from tenure.server.token import id_in
+from tenure.server.session import Sessions
+from tenure.server.token import AccessToken, id_in
+from tenure.server.tokens import Tokens
 
 _BEARER = "bearer "
 
 
-class Access:
+class Authentication:
     """Says who asks."""
 
-    def __init__(self, server: Server) -> None:
-        """By the tokens and options of `server`."""
-        self._server = server
-        self._attempts = Attempts(server.app.clock)
+    def __init__(self, app: Tenure, tokens: Tokens, sessions: Sessions, options: ServerOptions) -> None:
+        """By what was chosen in `options`."""
+        self._tokens = tokens
+        self._sessions = sessions
+        self._options = options
+        self._attempts = Attempts(app.clock)
 
     async def identify(self, request: Request) -> Principal:
         """The principal of a request. Raises `Unauthenticated` or `TooManyAttempts`."""
         text = bearer_of(request)
         if text is not None and text.startswith("tnr_"):
-            return await self.check_token(text, source_of(request))
-        principal = await session_of(request, self._server)
-        if principal is None and self._server.options.authenticate is not None:
+            return (await self.check_token(text, source_of(request))).principal
+        principal = await self._sessions.principal_of(request)
+        if principal is None and self._options.authenticate is not None:
             principal = await self._ask_hook(request)
         if principal is None and await self._is_open_for(request):
             principal = LOOPBACK
@@ -44,19 +48,19 @@ class Access:
             raise Unauthenticated(msg)
         return principal
 
-    async def check_token(self, text: str, source: str) -> Principal:
-        """The principal of a token's text. Raises `Unauthenticated` or `TooManyAttempts`."""
-        tokens, id = self._server.tokens, id_in(text)
+    async def check_token(self, text: str, source: str) -> AccessToken:
+        """The token of this text. Raises `Unauthenticated` or `TooManyAttempts`."""
+        id = id_in(text)
         # Who asks with a token that is known is not held up by somebody else behind the same address.
-        if (id is None or not tokens.is_known(id)) and (seconds := self._attempts.wait_seconds(source)) > 0:
+        if (id is None or not self._tokens.is_known(id)) and (seconds := self._attempts.wait_seconds(source)) > 0:
             msg = "too many requests with wrong credentials came from this address"
             raise TooManyAttempts(msg, retry_after=seconds)
-        token = await tokens.check(text)
+        token = await self._tokens.check(text)
         if token is None:
             self._attempts.failed(source)
             msg = "this access token is not valid: it was revoked, has expired, or was mistyped"
             raise Unauthenticated(msg)
-        return token.principal
+        return token
 
     async def is_still(self, principal: Principal, request: Request) -> bool:
         """Whether a request that goes on, such as a stream, would still be let in as the same principal."""
@@ -65,11 +69,15 @@ class Access:
         except (Unauthenticated, TooManyAttempts):
             return False
 
+    async def is_protected(self) -> bool:
+        """Whether nobody gets in without credentials, wherever they are."""
+        return self._options.authenticate is not None or await self._tokens.are_required()
+
     async def _ask_hook(self, request: Request) -> Principal | None:
-        hook = self._server.options.authenticate
+        hook = self._options.authenticate
         assert hook is not None  # noqa: S101 - asked before
         answer = hook(request)
-        principal = await answer if inspect.isawaitable(answer) else answer
+        principal: object = await answer if inspect.isawaitable(answer) else answer
         if principal is not None and not isinstance(principal, Principal):
             msg = f"authenticate returned {type(principal).__name__}; it returns a Principal or None"
             raise TypeError(msg)
@@ -77,10 +85,10 @@ class Access:
 
     async def _is_open_for(self, request: Request) -> bool:
         """Whether a request without credentials is one of a program on this machine, and that is enough."""
-        options = self._server.options
+        options = self._options
         if options.authenticate is not None or not is_loopback(request) or came_through_proxy(request.scope):
             return False
-        return options.open_on_loopback or not await self._server.tokens.are_required()
+        return options.open_on_loopback or not await self._tokens.are_required()
 
 
 def bearer_of(request: Request) -> str | None:

@@ -7,17 +7,17 @@ An app's namespace bounds it first, then the patterns of the identity.
 Made by `Operate`; used by every subject of this package.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from tenure.broker import Broker
-from tenure.client.tallies import Tallies, View
+from tenure.client.operations.overview.shared_flows import SharedFlows
 from tenure.clock import Clock
 from tenure.config import Settings
 from tenure.door import Door
+from tenure.errors import MessageNotFound
 from tenure.operating import Operator
 from tenure.record import Record
 from tenure.registry import Registry
@@ -49,13 +49,13 @@ class Access:
     """One store, for one identity."""
 
     def __init__(
-        self, door: Door, registry: Registry, identity: Identity, *, tallies: "SharedTallies | None" = None
+        self, door: Door, registry: Registry, identity: Identity, *, flows: SharedFlows | None = None
     ) -> None:
-        """Nothing is opened yet. `tallies`: shared with others at the same store, so that each row is read once."""
+        """Nothing is opened yet. `flows`: shared with others at the same store."""
         self.door = door
         self.registry = registry
         self.identity = identity
-        self.tallies = SharedTallies(door) if tallies is None else tallies
+        self.flows = SharedFlows(door) if flows is None else flows
         own = "" if registry.namespace is None else f"{registry.namespace}/"
         given = identity.queues
         self._patterns = tuple(one if own and one.startswith(own) else f"{own}{one}" for one in given)
@@ -64,7 +64,7 @@ class Access:
 
     def bound_to(self, identity: Identity) -> "Access":
         """The same store for somebody else."""
-        return Access(self.door, self.registry, identity, tallies=self.tallies)
+        return Access(self.door, self.registry, identity, flows=self.flows)
 
     async def open(self) -> None:
         """Connect, once."""
@@ -91,6 +91,11 @@ class Access:
     def settings(self) -> Settings:
         """The settings of the app."""
         return self.registry.settings
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """Names the queues that are there for this identity: the same for all that see the same."""
+        return self._patterns
 
     @property
     def namespace(self) -> str | None:
@@ -152,31 +157,10 @@ class Access:
 
     async def record(self, id: str, queue: str | None = None) -> Record | None:
         """Everything known about a message. None: nothing, or it is not there for this identity."""
-        record = await self.door.record(id, queue)
+        try:
+            record = await self.door.record(id, queue)
+        except MessageNotFound:  # it belongs to another namespace; that it exists is told to those of this app only
+            if self.sees_every_queue:
+                raise
+            return None
         return None if record is None or not self.sees(record.queue) else record
-
-
-class SharedTallies:
-    """The tallies of one store: read by one at a time, and each row once."""
-
-    def __init__(self, door: Door) -> None:
-        """Nothing is read yet."""
-        self._door = door
-        self._tallies: Tallies | None = None
-        self._turn = asyncio.Lock()
-
-    @property
-    def store_seconds(self) -> float:
-        """How often a process stores its figures."""
-        return self._opened.store_seconds
-
-    async def read(self, seconds: float) -> View:
-        """The last so many seconds."""
-        async with self._turn:
-            return await self._opened.read(seconds)
-
-    @property
-    def _opened(self) -> Tallies:
-        if self._tallies is None:
-            self._tallies = Tallies(self._door.broker, self._door.state)
-        return self._tallies

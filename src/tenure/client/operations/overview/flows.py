@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from tenure.cli.top.picture import Flow
 from tenure.client.figures import Figures
+from tenure.client.operations.overview.rows import Flow
 from tenure.client.tallies import View
 from tenure.tally import TEN_SECONDS
 from tenure.timing.tallied import OUT

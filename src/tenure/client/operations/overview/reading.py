@@ -1,86 +1,89 @@
-"""From a place to a picture. Looking changes nothing.
+"""From a store to an overview. Looking changes nothing.
 
-Depths, leases, workers and pauses are asked each time; the tallies only as often as workers store them. On a place in
+Depths, leases, workers and pauses are asked each time; the tallies only as often as workers store them. On a store in
 the cloud each look is a few requests, so `BrokerTraits.snapshot_seconds` says how often to look.
 """
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.presence import judged
-from tenure.cli.top.figures import HISTORY_SECONDS, STEPS, Flows, flows_of, window_seconds
-from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow, WorkerRow
-from tenure.client.tallies import OTHER, Tallies
+from tenure.client.operations.access import Access
+from tenure.client.operations.overview.flows import STEPS, Flows
+from tenure.client.operations.overview.headline import headline
+from tenure.client.operations.overview.rows import (
+    Flow,
+    Overview,
+    QueueOverview,
+    TaskOverview,
+    WorkerOverview,
+    is_alive,
+    total_of,
+)
+from tenure.client.operations.presence import judged
+from tenure.client.operations.redaction import without_note
+from tenure.client.tallies import OTHER
 from tenure.notice import Pause
 from tenure.query import HeldLease, Leases
 from tenure.rules.presence import Judgement
-from tenure.rules.queue_pattern import matches
+from tenure.rules.queue_pattern import has_pattern, matches
 
 _UNKNOWN = Flow()
 #: Nothing was counted.
 _STILL = Flow(in_per_second=None, out_per_second=0.0, history=(0.0,) * STEPS)
 
 
-class Reader:
-    """Looks at one place, again and again."""
+class OverviewReader:
+    """Looks at one store for somebody, again and again."""
 
-    def __init__(self, app: Tenure, queues: Sequence[str] = ()) -> None:
-        """`queues`: only these, names and patterns as the broker has them; empty: all that the app sees."""
-        self._app = app
-        self._queues = tuple(queues)
-        self._tallies = Tallies(app.broker, app.state)
-        self._flows: Flows | None = None
-        self._flows_at = -math.inf
+    def __init__(self, access: Access, queues: Sequence[str] | None = None) -> None:
+        """`queues`: only these, names and patterns as the broker has them; None: all that are there for them."""
+        self._access = access
+        self._queues = None if queues is None else tuple(queues)
 
     def sees(self, queue: str) -> bool:
         """Whether a queue is looked at."""
-        return self._app.sees(queue) and (not self._queues or matches(queue, self._queues))
+        return self._access.sees(queue) and (self._queues is None or matches(queue, self._queues))
 
-    async def read(self) -> Picture:
-        """The place now. Raises `BrokerError` while it is away."""
-        app = self._app
-        leases = await app.broker.leases(self._queues or None)
-        found = await judged(app)
-        pauses = {pause.queue: pause for pause in (await app.state.board.read()).paused if self.sees(pause.queue)}
-        flows = await self._read_flows(leases.now)
+    async def read(self) -> Overview:
+        """The store now. Raises `BrokerError` while it is away."""
+        access = self._access
+        leases = await access.broker.leases(self._queues)
+        found = await judged(access)
+        pauses = {pause.queue: pause for pause in (await access.state.board.read()).paused if self.sees(pause.queue)}
+        flows = await access.flows.read((access.selection, self._queues), self.sees)
         depths = await self._depths([*pauses, *flows.queues])
         held = [one for one in leases.leases if self.sees(one.queue)]
         workers = self._workers(found, held, leases)
-        return Picture(
+        rows = tuple(_queue_row(depth, pauses.get(depth.queue), workers, flows) for depth in depths)
+        overview = Overview(
             now=leases.now,
-            queues=tuple(_queue_row(depth, pauses.get(depth.queue), workers, flows) for depth in depths),
+            window_seconds=flows.window_seconds,
+            total=total_of(rows, workers, flows.total),
+            queues=rows,
             tasks=tuple(_task_rows(flows, held, {one.queue: one for one in depths}, is_cut=leases.is_cut)),
-            leases=tuple(held),
+            leases=tuple(held if access.sees_payload else map(without_note, held)),
             leases_cut=leases.is_cut,
             workers=tuple(workers),
             last_sweep_at=leases.last_sweep_at,
             next_sweep_at=leases.next_sweep_at,
-            total=flows.total,
-            window_seconds=flows.window_seconds,
         )
-
-    async def _read_flows(self, now: float) -> Flows:
-        if self._flows is None or now - self._flows_at >= self._tallies.store_seconds:
-            window = window_seconds(self._tallies.store_seconds)
-            self._flows = flows_of(await self._tallies.read(max(HISTORY_SECONDS, window)), self.sees)
-            self._flows_at = now
-        return self._flows
+        return msgspec.structs.replace(overview, headline=headline(overview))
 
     async def _depths(self, others: Sequence[str]) -> list[Depth]:
         """Of the queues with something in them, and of those that are paused or had something lately."""
-        depths = {depth.queue: depth for depth in await self._app.broker.depth() if self.sees(depth.queue)}
-        known = {*others, *(task.queue for task in self._app.tasks.values())}
+        access = self._access
+        named = None if self._queues is None or has_pattern(self._queues) else list(self._queues)
+        depths = {depth.queue: depth for depth in await access.broker.depth(named) if self.sees(depth.queue)}
+        known = {*others, *(task.queue for task in access.tasks.values())}
         empty = sorted(queue for queue in known if queue not in depths and self.sees(queue) and "*" not in queue)
-        for depth in await self._app.broker.depth(empty) if empty else ():
+        for depth in await access.broker.depth(empty) if empty else ():
             depths[depth.queue] = depth
         return [depths[name] for name in sorted(depths)]
 
-    def _workers(self, found: Judgement, held: Sequence[HeldLease], leases: Leases) -> list[WorkerRow]:
+    def _workers(self, found: Judgement, held: Sequence[HeldLease], leases: Leases) -> list[WorkerOverview]:
         holds = Counter(one.owner for one in held)
         # The soonest deadline comes first.
         deadlines = {one.owner: one.deadline for one in reversed(held)}
@@ -90,7 +93,7 @@ class Reader:
         for owner in [*(one.owner for one in found.living), *(one.owner for one in found.dead)]:
             if not any(map(self._may_serve, owner.queues)):
                 continue
-            rows.append(WorkerRow(
+            rows.append(WorkerOverview(
                 id=owner.id, name=owner.name, host=owner.host, pid=owner.pid, started_at=owner.started_at or None,
                 queues=owner.queues, slots=owner.concurrency or None,
                 holds=None if leases.is_cut else holds[owner.id], deadline=deadlines.get(owner.id),
@@ -98,7 +101,7 @@ class Reader:
             ))  # fmt: skip
         listed = {one.id for one in rows}
         others = [
-            WorkerRow(
+            WorkerOverview(
                 id=id, name=id.rpartition("/")[0] or id, holds=None if leases.is_cut else number,
                 deadline=deadlines[id], has_presence=False,
             )
@@ -108,18 +111,19 @@ class Reader:
 
     def _may_serve(self, queue: str) -> bool:
         """A worker's queue may be a pattern; then it is looked at where all are, or where the filter is alike."""
-        return self.sees(queue) or (
-            "*" in queue and (not self._queues or any(matches(one, [queue]) for one in self._queues))
-        )
+        if "*" not in queue or self._queues is None:
+            return self._access.sees_any([queue]) and (self._queues is None or matches(queue, self._queues))
+        return any(matches(one, [queue]) for one in self._queues)
 
 
-def _queue_row(depth: Depth, pause: Pause | None, workers: Sequence[WorkerRow], flows: Flows) -> QueueRow:
+def _queue_row(depth: Depth, pause: Pause | None, workers: Sequence[WorkerOverview], flows: Flows) -> QueueOverview:
     flow = flows.queues.get(depth.queue) or _uncounted(flows)
-    return QueueRow(
+    drains, grows = drains_in(depth.ready, flow)
+    return QueueOverview(
         queue=depth.queue, waiting=depth.ready, delayed=depth.delayed, running=depth.leased, dead=depth.dead,
         estimated=depth.estimated, oldest_seconds=depth.oldest_age_seconds if depth.ready else None,
-        drains_in_seconds=drains_in(depth.ready, flow),
-        workers=sum(matches(depth.queue, one.queues) for one in workers if one.has_presence and not one.gone),
+        drains_in_seconds=drains, grows=grows,
+        workers=sum(matches(depth.queue, one.queues) for one in workers if is_alive(one)),
         paused=pause, flow=flow,
     )  # fmt: skip
 
@@ -129,19 +133,22 @@ def _uncounted(flows: Flows) -> Flow:
     return _UNKNOWN if OTHER in flows.queues else _STILL
 
 
-def drains_in(waiting: int | None, flow: Flow) -> float | None:
-    """Seconds until nothing waits, at this pace. `inf`: as much comes in as goes out. None: cannot be known."""
+def drains_in(waiting: int | None, flow: Flow) -> tuple[float | None, bool | None]:
+    """Seconds until nothing waits at this pace, and whether it grows: as much comes in as goes out.
+
+    None: it cannot be known; a queue that grows has no such time.
+    """
     if waiting is None:
-        return None
+        return None, None
     if waiting == 0:
-        return 0.0
+        return 0.0, False
     if flow.in_per_second is None or flow.out_per_second is None:
-        return None
+        return None, None
     less = flow.out_per_second - flow.in_per_second
-    return waiting / less if less > 0 else math.inf
+    return (waiting / less, False) if less > 0 else (None, True)
 
 
-def _task_rows(flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth], *, is_cut: bool) -> list[TaskRow]:
+def _task_rows(flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth], *, is_cut: bool) -> list[TaskOverview]:
     running = Counter((one.queue, one.task) for one in held if one.task is not None)
     names = sorted({*flows.tasks, *running})
     alone = Counter(queue for queue, _ in names)
@@ -151,12 +158,12 @@ def _task_rows(flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth]
         depth = depths.get(queue) if alone[queue] == 1 else None
         if depth is not None:
             flow = _with_rate_in(flow, flows.queues.get(queue, _UNKNOWN).in_per_second)
-        rows.append(TaskRow(
+        drains, grows = (None, None) if depth is None else drains_in(depth.ready, flow)
+        rows.append(TaskOverview(
             queue=queue, task=task, running=None if is_cut else running[queue, task],
             waiting=None if depth is None else depth.ready,
             oldest_seconds=depth.oldest_age_seconds if depth is not None and depth.ready else None,
-            drains_in_seconds=None if depth is None else drains_in(depth.ready, flow),
-            flow=flow,
+            drains_in_seconds=drains, grows=grows, flow=flow,
         ))  # fmt: skip
     return rows
 

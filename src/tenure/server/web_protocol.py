@@ -1,4 +1,4 @@
-"""One connection, as uvicorn's own protocol serves it, with a bound on the time in which a request's headers must come.
+"""One connection: uvicorn's own protocol, with a bound on the time in which a request's headers must come.
 
 uvicorn bounds how long a connection may be idle, but not how slowly headers may come: a client that sends a byte now and
 then would hold its connection for ever.

@@ -87,23 +87,15 @@ class WebServer(uvicorn.Server):
     def __init__(self, application: Application, grace_seconds: float, on_started: Callable[[], None]) -> None:
         """Serve `application`, whose lifespan runs already."""
         options, settings = application.server.options, application.server.app.settings
-        super().__init__(
-            uvicorn.Config(
-                application,
-                http=WebProtocol,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=bool(settings.server_proxies),
-                forwarded_allow_ips=",".join(settings.server_proxies),
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=max(1, round(grace_seconds)),
-                limit_concurrency=options.most_requests + options.most_streams + _SPARE_CONNECTIONS,
-                h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
-            )  # fmt: skip
-        )
+        config = uvicorn.Config(
+            application, http=WebProtocol, ws="none", lifespan="off", log_config=None, access_log=False,
+            server_header=False, proxy_headers=bool(settings.server_proxies),
+            forwarded_allow_ips=",".join(settings.server_proxies), timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=max(1, round(grace_seconds)),
+            limit_concurrency=options.most_requests + options.most_streams + _SPARE_CONNECTIONS,
+            h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+        )  # fmt: skip
+        super().__init__(config)
         self._application = application
         self._on_started = on_started
 

@@ -28,7 +28,7 @@ def _expires(_ctx: click.Context, _parameter: click.Parameter, value: str | None
 @click.option("--scope", "-s", "scopes", multiple=True, required=True, type=_SCOPES, metavar="SCOPE",
               help="send, read, payload, consume, operate, admin or all; repeat it for more.")  # fmt: skip
 @click.option("--queue", "-q", "queues", multiple=True,
-              help="For this queue only: a name, or a pattern such as 'acme-*'; repeat it for more. Default: all.")  # fmt: skip
+              help="For this queue only: a name, or a pattern such as 'acme-*'; repeat it. Default: all.")  # fmt: skip
 @click.option("--expires", callback=_expires, metavar="DURATION",
               help="Not valid after so long, as in 12h or 90d; or never. Default: 90d.")  # fmt: skip
 @json_option
@@ -60,8 +60,6 @@ def create(
         say_json(made)
         return
     until = "does not expire" if made.expires_at is None else f"expires {local(made.expires_at)}"
-    say_line(
-        f"Token {made.id} for {made.name}: {', '.join(made.scopes)} on {', '.join(made.queues)}; {until}.", err=True
-    )
-    say_line("It is shown only now:", err=True)
+    may = f"{', '.join(made.scopes)} on {', '.join(made.queues)}"
+    say_line(f"Token {made.id} for {made.name}: {may}; {until}. It is shown only now:", err=True)
     say_line(made.token)

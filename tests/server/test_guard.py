@@ -39,7 +39,9 @@ def code_of(response: httpx.Response) -> tuple[int, str]:
 # -- host ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["localhost:8383", "127.0.0.1", "127.8.8.8:1", "[::1]:8383", "LOCALHOST", "a.localhost"])
+@pytest.mark.parametrize(
+    "host", ["localhost:8383", "127.0.0.1", "127.8.8.8:1", "[::1]:8383", "LOCALHOST", "a.localhost"]
+)
 async def test_a_name_of_this_machine_is_ours(app: Tenure, host: str) -> None:
     async with serving(app) as (_, client):
         assert (await client.get("/api/v1/session", headers={"Host": host})).status_code == 200
@@ -144,7 +146,9 @@ async def test_only_programs_and_our_own_pages_may_act(
 ) -> None:
     async with serving(app) as (served, client):
         own = bearer(await new_token(served)) if has_token else {}
-        response = await client.post(ECHO, content=b"{}", headers={"Content-Type": "application/json", **own, **headers})
+        response = await client.post(
+            ECHO, content=b"{}", headers={"Content-Type": "application/json", **own, **headers}
+        )
         if expected is None:
             assert response.status_code == 200
         else:
@@ -277,7 +281,15 @@ async def test_every_answer_has_the_security_headers(app: Tenure) -> None:
 
 async def test_what_is_not_there_is_a_problem_document(app: Tenure) -> None:
     async with serving(app) as (_, client):
-        for path in ("/api/v1/nothing", "/api/v1", "/api/v1/", "/api/v1/session/", "//api/v1/session", "/", "/api/v2/x"):
+        for path in (
+            "/api/v1/nothing",
+            "/api/v1",
+            "/api/v1/",
+            "/api/v1/session/",
+            "//api/v1/session",
+            "/",
+            "/api/v2/x",
+        ):
             assert code_of(await client.get(path)) == (404, "route_not_found"), path
         response = await client.put("/api/v1/tokens", json={})
         assert code_of(response) == (405, "method_not_allowed")
@@ -377,8 +389,8 @@ async def test_http_1_0_is_how_proxies_speak(app: Tenure) -> None:
 
         for version in ("1.0", "1.1"):
             scope = {
-                "type": "http", "http_version": version, "method": "GET", "path": "/api/v1/session", "query_string": b"",
-                "raw_path": b"/api/v1/session", "headers": [(b"host", b"127.0.0.1:8383")], "scheme": "http",
+                "type": "http", "http_version": version, "method": "GET", "path": "/api/v1/session",
+                "query_string": b"", "raw_path": b"/api/v1/session", "headers": [(b"host", b"127.0.0.1:8383")], "scheme": "http",
                 "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8383), "root_path": "",
             }  # fmt: skip
             await served(scope, receive, send)  # type: ignore[arg-type]
@@ -389,6 +401,7 @@ async def test_a_store_that_is_away_is_503_and_names_no_host(app: Tenure, monkey
     from tenure.errors import BrokerUnavailable
 
     async with serving(app) as (served, client):
+
         async def away(*_: object) -> None:
             msg = "redis at 10.0.0.5:6379 is away"
             raise BrokerUnavailable(msg)

@@ -7,10 +7,11 @@ import pytest
 
 from tenure import BrokerUnavailable, Tenure
 from tenure.message import MessageState
+from tenure.server.application import Application
 from tenure.server.housekeeping import Housekeeping
 from tenure.testing.virtual import VirtualClock
 
-from .asking import Application, application, client_of, serving
+from .asking import application, client_of, serving
 
 
 def app_on(clock: VirtualClock) -> Tenure:
@@ -74,12 +75,14 @@ async def test_a_server_that_lost_a_part_or_stops_is_not_ready(
 
 async def overdue(app: Tenure, served: Application) -> MessageState:
     """The state of a message after a holder without presence let its lease end, and a while."""
-    from tenure.broker import LeaseRequest
+    from tenure.lease import LeaseRequest
     from tenure.owner import Owner, new_nonce
 
     handle = await app.submit("nothing")
     owner = Owner(name="http", nonce=new_nonce())
-    leases = await app.broker.lease(LeaseRequest(request_id="r1", owner=owner, queues=(app.queue,), want=1, seconds=10))
+    leases = await app.broker.lease(
+        LeaseRequest(request_id="r1", owner=owner.id, queues=(app.queue,), want=1, seconds=10)
+    )
     assert len(leases) == 1
     await asyncio.sleep(120)
     record = await app.record(handle.id)

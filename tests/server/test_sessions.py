@@ -6,11 +6,12 @@ import httpx
 import pytest
 
 from tenure import Tenure
+from tenure.server.application import Application
 from tenure.server.principal import AccessScope
 from tenure.server.token import id_in
 from tenure.testing.virtual import VirtualClock
 
-from .asking import HERE, Application, bearer, client_of, new_token, serving
+from .asking import bearer, client_of, new_token, serving
 
 SESSION, ECHO = "/api/v1/session", "/api/v1/echo"
 OURS = {"Origin": "http://127.0.0.1:8383", "Sec-Fetch-Site": "same-origin"}
@@ -21,8 +22,8 @@ def app_on(clock: VirtualClock) -> Tenure:
     return Tenure("memory://", clock=clock)
 
 
-async def logged_in(served: Application, client: httpx.AsyncClient, *scopes: AccessScope, **more: float) -> str:
-    token = await new_token(served, *scopes, **more)
+async def logged_in(served: Application, client: httpx.AsyncClient, *scopes: AccessScope, seconds: float = 1e9) -> str:
+    token = await new_token(served, *scopes, expires_seconds=seconds)
     response = await client.post(SESSION, json={"token": token}, headers=OURS)
     assert response.status_code == 200, response.text
     return token
@@ -59,7 +60,7 @@ async def test_a_session_ends_with_its_token(virtual_clock: VirtualClock) -> Non
         await served.server.tokens.revoke(id_in(token) or "")
         await asyncio.sleep(5)
         assert (await client.get(SESSION)).status_code == 401
-        await logged_in(served, client, expires_seconds=60)
+        await logged_in(served, client, seconds=60)
         kept = dict(client.cookies)
         await asyncio.sleep(61)
         response = await client.get(SESSION, headers={"Cookie": f"{NAME}={kept[NAME]}"})
@@ -153,4 +154,3 @@ async def test_a_secret_of_the_environment_signs_too(virtual_clock: VirtualClock
         await logged_in(served, client)
         assert (await client.get(SESSION)).status_code == 200
         assert await app.state.key_values.list(KIND) == []
-        assert HERE[0] == "127.0.0.1"

@@ -308,5 +308,3 @@ async def test_a_server_that_only_looks_refuses_acts_and_writes_nothing(virtual_
                 await asyncio.sleep(1)
             (after,) = await app.state.key_values.list(KIND)
             assert (after.version == before.version) == ("view" in options)
-
-

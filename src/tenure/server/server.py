@@ -14,6 +14,7 @@ from tenure.server.authentication import Authentication
 from tenure.server.housekeeping import Housekeeping
 from tenure.server.options import ServerOptions
 from tenure.server.principal import AccessScope, Principal
+from tenure.server.redaction import Redaction
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
 from tenure.server.stopping import watch_for_stop
@@ -33,6 +34,8 @@ class Server:
         self.tokens = Tokens(app, writes=not options.view)
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
+        #: What is shown to nobody. Replies are redacted by `encode.py`; who answers a stream does it.
+        self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()

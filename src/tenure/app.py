@@ -316,6 +316,11 @@ class Tenure(Registry):
         """The state, for operators' tools; await `app.open()` first."""
         return self._door.state
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is connected to the store."""
+        return self._door.is_open
+
     async def open(self, *, wait_for_broker: float | None = None) -> None:
         """Connect to the store. Optional: everything that needs a connection opens it by itself.
 

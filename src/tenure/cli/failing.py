@@ -20,7 +20,7 @@ import msgspec
 
 from tenure.cli.colour import wants_colour
 from tenure.cli.plain import one_line, plain_json
-from tenure.cli.remedy import codes_of, remedy_for
+from tenure.remedy import codes_of, remedy_for
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
 
 DONE = 0

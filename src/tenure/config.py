@@ -38,6 +38,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keep_payload: bool = False
     #: Where bodies go that are too large for the broker. None: they are refused.
     claim_check: str | None = None
+    #: Signs what the server hands out. None: random bits that are kept in the store.
+    secret_key: str | None = None
+    #: By which names clients may call the server, besides those of loopback.
+    server_hosts: tuple[str, ...] = ()
+    #: Addresses of proxies that are believed when they say whom they ask for.
+    server_proxies: tuple[str, ...] = ()
+    #: The largest body of a request, in bytes.
+    server_body_limit: int = 8 * 1024 * 1024
+    #: So many requests are worked on at once.
+    server_most_requests: int = 200
+    #: So many streams may be open at once.
+    server_most_streams: int = 500
+    #: Keys of payloads and headers whose values the server never shows.
+    server_redact: tuple[str, ...] = ("authorization", "cookie", "password", "secret", "token")
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -45,6 +59,8 @@ class _Setting(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     allowed: str
     read: Callable[[str], Any]
+    #: Whether its value is shown nowhere, not even in an error.
+    is_secret: bool = False
 
 
 def _number(least: float, most: float, scale: float = 1.0) -> Callable[[str], float]:
@@ -76,6 +92,36 @@ def _yes_or_no(text: str) -> bool:
 _ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip().lower() for name in text.split(","))
+    if not all(names):
+        raise ValueError
+    return names
+
+
+def _names_or_none(text: str) -> tuple[str, ...]:
+    return () if text.lower() == "none" else _names(text)
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    import ipaddress  # noqa: PLC0415 - most apps serve nothing
+
+    networks = _names(text)
+    for network in networks:
+        ipaddress.ip_network(network)
+    return networks
+
+
+def _secret(text: str) -> str:
+    if len(text) < LEAST_SECRET:
+        raise ValueError
+    return text
+
+
+#: A shorter secret could be guessed.
+LEAST_SECRET = 32
+
+
 def client_name(text: str) -> str:
     """`text`, if it can name a client: the queue `{client}-tasks` must be a valid queue name everywhere."""
     if not text or not all(part.isalnum() for part in text.split("-")) or text != text.lower() or not text.isascii():
@@ -104,6 +150,14 @@ _SETTINGS = (
     _Setting("claim_check", ("TENURE_CLAIM_CHECK",), "a URL such as file:///srv/bodies", str),
     _Setting("wait_for_broker_seconds", ("TENURE_WAIT_FOR_BROKER",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
+    _Setting("secret_key", ("TENURE_SECRET_KEY",), "a text of 32 characters or more", _secret, is_secret=True),
+    _Setting("server_hosts", ("TENURE_SERVER_HOSTS",), "names with commas between them", _names),
+    _Setting("server_proxies", ("TENURE_SERVER_PROXIES",), "addresses and networks with commas between them",
+             _networks),
+    _Setting("server_body_limit", ("TENURE_SERVER_BODY_LIMIT",), "bytes from 1024 to 268435456", _whole(1024, 2**28)),
+    _Setting("server_most_requests", ("TENURE_SERVER_MOST_REQUESTS",), "1 to 10000", _whole(1, 10_000)),
+    _Setting("server_most_streams", ("TENURE_SERVER_MOST_STREAMS",), "1 to 100000", _whole(1, 100_000)),
+    _Setting("server_redact", ("TENURE_SERVER_REDACT",), "names with commas between them, or none", _names_or_none),
 )  # fmt: skip
 
 
@@ -119,7 +173,8 @@ def settings_from(environment: Mapping[str, str] | None = None) -> Settings:
         try:
             values[setting.field] = setting.read(source[name].strip())
         except ValueError:
-            mistakes.append(f"{name}={source[name]!r} is not allowed; it takes {setting.allowed}")
+            shown = "…" if setting.is_secret else repr(source[name])
+            mistakes.append(f"{name}={shown} is not allowed; it takes {setting.allowed}")
     if mistakes:
         raise BadSetting("; ".join(mistakes))
     return Settings(**values)

@@ -220,6 +220,11 @@ class Door:
 
     # -- opening and closing -----------------------------------------------------------------------
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open in this process."""
+        return self._pid == os.getpid()
+
     async def open(self) -> None:
         """Connect, once; everything that needs it does so by itself."""
         if self._pid == os.getpid():

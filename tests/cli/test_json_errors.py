@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.docs.test_reference import _error_codes
 
-from tenure.cli.remedy import _REMEDIES
 from tenure.cli.root import root
+from tenure.remedy import _REMEDIES
 
 from .conftest import URL, Run, answer, worked
 

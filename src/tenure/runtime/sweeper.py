@@ -70,6 +70,12 @@ class Sweeper:
         self._board = board
         self._token = os.urandom(8).hex()
         self._asked = float("-inf")
+        #: When it was last seen that somebody sweeps, monotonic: we do, or somebody else has the turn.
+        self.checked_at = float("-inf")
+
+    def note_check(self) -> None:
+        """Somebody sweeps."""
+        self.checked_at = self._clock.monotonic()
 
     async def run(self) -> None:
         """Sweep for ever, whenever it is our turn."""
@@ -80,9 +86,10 @@ class Sweeper:
             try:
                 if await self._take_turn():
                     async for _ in self._batches(self._keep_turn):
-                        pass
+                        self.note_check()
                 else:
                     pause = interval * _ASK_AGAIN_AFTER
+                self.note_check()
                 backoff.succeeded(logger, "sweeping")
             except BrokerUnavailable as error:
                 backoff.failed(logger, "sweeping", error)
@@ -91,10 +98,18 @@ class Sweeper:
 
     async def watch(self, owner: Callable[[], Owner], every: float = LIVENESS_SECONDS) -> None:
         """Say that we live, and look for the dead, for ever. A look is rarer where the store says that it costs."""
+        await self._watch(lambda: self._roster.beat(owner()), every)
+
+    async def look_for_dead(self) -> None:
+        """As `watch`, for a process that is on no roster because it holds no leases."""
+        await self._watch(None, LIVENESS_SECONDS)
+
+    async def _watch(self, beat: Callable[[], Awaitable[None]] | None, every: float) -> None:
         backoff = Backoff(self._clock)
         while True:
             try:
-                await self._roster.beat(owner())
+                if beat is not None:
+                    await beat()
                 if self._clock.monotonic() >= self._next_look:
                     await self.bury()
                 backoff.succeeded(logger, "watching")

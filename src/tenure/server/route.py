@@ -1,0 +1,101 @@
+"""A route: one row of the table that drives routing, decoding, scopes, OpenAPI and the reference page.
+
+    async def list_tokens(ask: Ask[None, None]) -> Reply: ...
+
+    Route(method="GET", path="/tokens", scope=AccessScope.ADMIN, handler=list_tokens, answer=TokenList, summary="…")
+
+Routes are collected in `routes/__init__.py`, found by `route_table.py` and run by `dispatch.py`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.app import Tenure
+from tenure.client.operations.operate import Operate
+from tenure.errors import TenureError
+from tenure.server.principal import AccessScope, Principal
+
+if TYPE_CHECKING:
+    from tenure.server.server import Server
+
+Q = TypeVar("Q")
+B = TypeVar("B")
+
+
+class Ask(Generic[Q, B]):
+    """One request, decoded: what a handler gets."""
+
+    __slots__ = ("app", "body", "operate", "path", "principal", "query", "request", "server")
+
+    def __init__(
+        self, *, principal: Principal, operate: Operate, server: "Server", path: Mapping[str, str], query: Q, body: B,
+        request: Request,
+    ) -> None:  # fmt: skip
+        """Made by `dispatch.py`."""
+        #: Who asks.
+        self.principal = principal
+        #: Looks and acts in the name of the principal, on the queues that exist for it.
+        self.operate = operate
+        #: What all requests of this process share.
+        self.server = server
+        self.app: Tenure = server.app
+        #: The parameters of the path, decoded: a queue's name may contain slashes.
+        self.path = path
+        self.query = query
+        self.body = body
+        self.request = request
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a handler answers. A stream is a Starlette response instead."""
+
+    #: Encoded as JSON. None: no body.
+    value: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    #: Whether the value has a secret in it, such as a new token: then it is not compressed.
+    is_secret: bool = False
+
+
+Handler = Callable[[Ask[Any, Any]], Awaitable[Reply | Response]]
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One method of one path."""
+
+    #: GET, POST, PUT or DELETE. What GET answers is answered to HEAD too, without its body.
+    method: str
+    #: Below `/api/v1`, with parameters in braces: `/queues/{queue}/pause`.
+    path: str
+    #: None: anybody may ask. Only for the session's routes.
+    scope: AccessScope | None
+    handler: Handler
+    #: Decoded from the query string: each field is a parameter; one that is a list may be repeated.
+    query: type[msgspec.Struct] | None = None
+    #: Decoded from the body's JSON.
+    body: Any = None
+    #: What `Reply.value` is, for OpenAPI. None: there is no body (204), or it is a stream.
+    answer: Any = None
+    status: int = 200
+    #: A sentence in the imperative, without a full stop.
+    summary: str
+    description: str = ""
+    #: An answer, as JSON values. Decoded as `answer` in a test.
+    example: Any = None
+    #: A body, as JSON values. Decoded as `body` in a test.
+    body_example: Any = None
+    #: What it may refuse, besides what every route may.
+    errors: tuple[type[TenureError], ...] = ()
+    #: Whether it changes something. None: as its method says. A POST that only looks says False.
+    acts: bool | None = None
+    #: The media type of its answer.
+    media_type: str = "application/json"
+
+    @property
+    def is_act(self) -> bool:
+        """Whether a server that is read-only refuses it."""
+        return self.method not in ("GET", "HEAD") if self.acts is None else self.acts

@@ -1,0 +1,70 @@
+"""The server: what all requests of one process share, from the lifespan's begin to its end.
+
+`application.py` makes one for each application and starts it in its lifespan; handlers get it as `ask.server`. What a
+part of the server needs for all viewers together (the tail of the journal, snapshots) is made here.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+from tenure.app import Tenure
+from tenure.client.operations.operate import Operate
+from tenure.server.authentication import Authentication
+from tenure.server.housekeeping import Housekeeping
+from tenure.server.options import ServerOptions
+from tenure.server.principal import AccessScope, Principal
+from tenure.server.secret import Secret
+from tenure.server.session import Sessions
+from tenure.server.stopping import watch_for_stop
+from tenure.server.stream_slots import StreamSlots
+from tenure.server.tokens import Tokens
+
+logger = logging.getLogger("tenure.server")
+
+
+class Server:
+    """One process that serves one app."""
+
+    def __init__(self, app: Tenure, options: ServerOptions) -> None:
+        """Nothing is opened yet."""
+        self.app = app
+        self.options = options
+        self.tokens = Tokens(app, writes=not options.view)
+        self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
+        self.authentication = Authentication(app, self.tokens, self.sessions, options)
+        self.streams = StreamSlots(options.most_streams)
+        #: Set when the process is asked to stop: streams end with a hint to come back.
+        self.stopping = asyncio.Event()
+        self.housekeeping: Housekeeping | None = None
+        self._was_open = False
+        self._watching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Open the store and begin to sweep."""
+        self._was_open = self.app.is_open
+        await self.app.open()
+        self.stopping = asyncio.Event()
+        self._watching = asyncio.create_task(watch_for_stop(self.stopping))
+        self.housekeeping = Housekeeping(self.app, sweeps=not self.options.view)
+        await self.housekeeping.start()
+
+    async def stop(self) -> None:
+        """End streams and what runs beside requests, and close the store unless somebody else opened it."""
+        self.stopping.set()
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        async with contextlib.AsyncExitStack() as stack:
+            if not self._was_open:
+                stack.push_async_callback(self.app.close)
+            stack.push_async_callback(self.tokens.close)
+            if self.housekeeping is not None:
+                stack.push_async_callback(self.housekeeping.stop)
+
+    def operate_for(self, principal: Principal, source: str) -> Operate:
+        """Looks and acts in the name of a principal, on the queues that exist for it."""
+        return self.app.operate.bound(
+            by=principal.name, triggered_by="http", source=source, queues=principal.queues,
+            sees_payload=principal.may(AccessScope.PAYLOAD),
+        )  # fmt: skip

@@ -6,11 +6,11 @@ are dropped all the same, and the stream finds that its piece is gone.
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
-from tenure.clock import Clock
 from tenure.server.events import wire
 from tenure.server.events.event_filter import EventFilter, EventRights
 from tenure.server.events.event_writer import EventWriter
@@ -49,7 +49,7 @@ class Follower(Protocol):
 class Feed:
     """What all streams of one filter send."""
 
-    def __init__(self, event_filter: EventFilter, rights: EventRights, place: int, clock: Clock) -> None:
+    def __init__(self, event_filter: EventFilter, rights: EventRights, place: int, wall: Callable[[], float]) -> None:
         """Begin behind `place`, which is where the tail is."""
         self.filter = event_filter
         self.rights = rights
@@ -57,7 +57,7 @@ class Feed:
         self.until = place
         self.followers: set[Follower] = set()
         self._writer = EventWriter(event_filter, rights)
-        self._clock = clock
+        self._wall = wall
         self._pieces: deque[Piece] = deque()
         #: The number of the oldest piece that is kept.
         self._first = 0
@@ -68,25 +68,25 @@ class Feed:
     def take(self, batch: Batch) -> None:
         """Encode what came."""
         events = batch.events if self.filter.with_completed else batch.others
-        self._add([*self._writer.write(events), *self._writer.flush(batch.until, self._clock.wall())], batch.until)
+        self._add([*self._writer.write(events), *self._writer.flush(batch.until, self._wall())], batch.until)
 
     def miss(self, missing: Missing) -> None:
         """Say that events are missing. The place after it may be a lower one: the journal may have begun anew."""
-        now, place = self._clock.wall(), missing.first - 1
+        now, place = self._wall(), missing.first - 1
         note = wire.gap(missing.after, missing.first, now, reason=missing.reason)
         self._add([*self._writer.end(self.until), note, wire.heartbeat(place)], place)
 
     def lose_store(self, code: str) -> None:
         """Say that silence means nothing for now."""
-        self._add([wire.away(code, self._clock.wall())], self.until)
+        self._add([wire.away(code, self._wall())], self.until)
 
     def find_store(self) -> None:
         """Say that the store answers again."""
-        self._add([wire.back(self._clock.wall())], self.until)
+        self._add([wire.back(self._wall())], self.until)
 
     def flush(self) -> None:
         """Say how many completed messages were left out, once their second is over."""
-        self._add(self._writer.flush(self.until, self._clock.wall()), self.until)
+        self._add(self._writer.flush(self.until, self._wall()), self.until)
 
     def end(self) -> None:
         """No stream gets more."""
@@ -130,8 +130,7 @@ class Feed:
         """What everybody has taken; and what is too much, though not the newest piece."""
         wanted = min((one.number for one in self.followers if one.number is not None), default=self.next_number)
         while self._pieces and (
-            self._first < wanted
-            or (len(self._pieces) > 1 and (self._bytes > MOST_BYTES or self._blocks > MOST_BLOCKS))
+            self._first < wanted or (len(self._pieces) > 1 and (self._bytes > MOST_BYTES or self._blocks > MOST_BLOCKS))
         ):
             gone = self._pieces.popleft()
             self._first += 1

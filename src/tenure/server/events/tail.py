@@ -1,13 +1,13 @@
 """The tail of the journal: read once for all viewers of a server, and only while there are any.
 
-    async with tail.following(listener): ...
+    async with tail.following(): ...
 
-The first listener starts it, the last one stops it; without listeners the store is asked nothing. It waits for the
-journal (`Journal.wait`) and reads what came, at most ten times a second, so that many events cost one wake of each
-stream and not many. After an outage it goes on where it was. Where the journal no longer reaches back that far, or began
-anew, listeners get a `Missing`.
+The first who follows starts it, the last one stops it; while nobody follows the store is asked nothing. It waits for
+the journal (`Journal.wait`) and reads what came, at most ten times a second, so that many events cost one wake of each
+stream and not many. After an outage it goes on where it was. Where the journal no longer reaches back that far, or
+began anew, its listeners get a `Missing`.
 
-Read by `feed.py` through `viewers.py`.
+Its listeners are feeds (`feed.py`).
 """
 
 import asyncio
@@ -85,12 +85,13 @@ class Tail:
     """Reads on in the journal of one app."""
 
     def __init__(self, app: Tenure) -> None:
-        """Nothing is read before somebody listens."""
+        """Nothing is read before somebody follows."""
         self._app = app
-        #: Everything up to here was read, since there are listeners.
+        #: Everything up to here was read.
         self.place = 0
         self.recent = RecentEvents(0)
-        self._listeners: set[Listener] = set()
+        self.listeners: set[Listener] = set()
+        self._followers = 0
         self._reading: asyncio.Task[None] | None = None
         self._started: asyncio.Task[None] | None = None
         self._is_away = False
@@ -101,9 +102,9 @@ class Tail:
         return self._reading is not None
 
     @contextlib.asynccontextmanager
-    async def following(self, listener: Listener) -> AsyncIterator[None]:
-        """Listen for as long as it is entered. Raises `BrokerError` if the store is away at the start."""
-        self._listeners.add(listener)
+    async def following(self) -> AsyncIterator[None]:
+        """Read for as long as it is entered. Raises `BrokerError` if the store is away at the start."""
+        self._followers += 1
         try:
             if self._started is None:
                 self._started = asyncio.create_task(self._start())
@@ -116,8 +117,8 @@ class Tail:
                 raise
             yield
         finally:
-            self._listeners.discard(listener)
-            if not self._listeners:
+            self._followers -= 1
+            if not self._followers:
                 self.stop()
 
     def stop(self) -> None:
@@ -147,41 +148,53 @@ class Tail:
         try:
             await self._read_on()
         except Exception:
-            logger.critical("reading the journal for viewers failed; their streams end, and they come back", exc_info=True)
+            logger.critical(
+                "reading the journal for viewers failed; their streams end, and they come back", exc_info=True
+            )
             self._started = self._reading = None
-            for one in tuple(self._listeners):
+            for one in tuple(self.listeners):
                 one.end()
 
     async def _read_on(self) -> None:
         pause = _AGAIN_SECONDS
         while True:
-            began = self._app.clock.monotonic()
             try:
-                stored = await self._journal.read(self.place, PAGE)
-                if not stored:
-                    await self._journal.wait(self.place, WAIT_SECONDS)
-                    began = self._app.clock.monotonic()
-                    stored = await self._journal.read(self.place, PAGE)
+                stored = await self._next()
                 missing = await self._missing(stored)
             except BrokerError as error:
-                if not self._is_away:
-                    self._is_away = True
-                    logger.warning("the journal gives no answer (%s); viewers wait for it", error)
-                    for one in self._listeners:
-                        one.lose_store(error.code)
+                self._note_away(error)
                 await asyncio.sleep(pause)
                 pause = min(_MOST_AGAIN_SECONDS, 2 * pause)
                 continue
-            if self._is_away:
-                self._is_away, pause = False, _AGAIN_SECONDS
-                for one in self._listeners:
-                    one.find_store()
+            pause = _AGAIN_SECONDS
+            self._note_back()
             if missing is not None:
                 self._skip(missing)
             elif stored:
                 self._deliver(stored)
-            if len(stored) < PAGE:
-                await asyncio.sleep(PACE_SECONDS - min(PACE_SECONDS, self._app.clock.monotonic() - began))
+            if len(stored) < PAGE:  # else there is more already
+                await asyncio.sleep(PACE_SECONDS)
+
+    async def _next(self) -> list[StoredEvent]:
+        """What came; perhaps nothing, after a while."""
+        stored = await self._journal.read(self.place, PAGE)
+        if stored:
+            return stored
+        await self._journal.wait(self.place, WAIT_SECONDS)
+        return await self._journal.read(self.place, PAGE)
+
+    def _note_away(self, error: BrokerError) -> None:
+        if not self._is_away:
+            self._is_away = True
+            logger.warning("the journal gives no answer (%s); viewers wait for it", error)
+            for one in self.listeners:
+                one.lose_store(error.code)
+
+    def _note_back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            for one in self.listeners:
+                one.find_store()
 
     async def _missing(self, stored: Sequence[StoredEvent]) -> Missing | None:
         """What lies between the place and these events, if it can be told that there was something."""
@@ -199,7 +212,7 @@ class Tail:
         """The next read begins at the first event that is there."""
         self.place = missing.first - 1
         self.recent = RecentEvents(self.place)
-        for one in self._listeners:
+        for one in self.listeners:
             one.miss(missing)
 
     def _deliver(self, stored: Sequence[StoredEvent]) -> None:
@@ -208,6 +221,5 @@ class Tail:
         self.place = events[-1].seq
         self.recent.add(others)
         batch = Batch(events, others, self.place)
-        for one in self._listeners:
+        for one in self.listeners:
             one.take(batch)
-

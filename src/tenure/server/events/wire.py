@@ -12,20 +12,12 @@ from typing import Any
 
 import msgspec
 
+from tenure.client.operations.redaction import safe_data
 from tenure.event import Event, StoredEvent
 from tenure.server.events.event_filter import EventRights
 
 #: Browsers come back after so long when a stream ends.
 RETRY_MS = 2_000
-#: Keys of `Event.data` that are no payload and not what an error said. A key that is not here needs the right to see
-#: payloads, so what a later version adds is hidden until it is listed.
-METADATA = frozenset({
-    "after_seconds", "attempts", "by", "code", "count", "delete", "deleted", "dlq_count", "estimated_processing_seconds",
-    "file_size_bytes", "file_size_mb", "ids", "left", "missed", "outcome", "outcomes", "payload_bytes", "proof",
-    "resolved", "running", "schedule", "scheduled_for", "seconds", "snoozes", "source", "state", "success_rate", "total",
-    "triggered_by",
-})  # fmt: skip
-
 _encode = msgspec.json.Encoder().encode
 
 
@@ -70,7 +62,7 @@ def _weight(value: Any) -> int:
 def payload_of(event: Event, *, redacts: bool) -> dict[str, Any]:
     """What the event says, as one flat document; with `redacts` only what is no payload and no error's text."""
     data = event.data
-    shown = {key: value for key, value in data.items() if key in METADATA} if redacts else dict(data)
+    shown = safe_data(data) if redacts else dict(data)
     if len(shown) < len(data):
         shown["redacted"] = True
     for name in _FIELDS:
@@ -91,12 +83,12 @@ def _event_block(seq: int, event: Event, *, redacts: bool) -> bytes:
         return block(event.kind, event.at, {"unreadable": True}, id=seq)
 
 
-def block(type: str, at: float, payload: Any, *, id: int | None = None, name: str = "") -> bytes:
+def block(kind: str, at: float, payload: Any, *, id: int | None = None, name: str = "") -> bytes:
     """One block: `data` in the seed's form; with `id`, a client that comes back goes on behind it.
 
     `name`: of the SSE event, for what is no event of the journal. Browsers give what has none to `onmessage`.
     """
-    data = _encode({"type": type, "timestamp": int(at * 1000), "payload": payload})
+    data = _encode({"type": kind, "timestamp": int(at * 1000), "payload": payload})
     before = b"" if id is None else b"id: %d\n" % id
     if name:
         before += b"event: " + name.encode() + b"\n"

@@ -71,8 +71,9 @@ class Stream:
     async def blocks(self) -> AsyncGenerator[bytes]:
         """Everything that is sent, until the stream ends."""
         yield wire.opening(self.place)
-        async for data in self._older():
-            yield self._sending(data)
+        if not self._is_live:
+            async for data in self._older():
+                yield self._sending(data)
         while not self._ends and self.number is not None:
             pieces = self._feed.taken_from(self.number)
             if pieces is None:
@@ -109,8 +110,6 @@ class Stream:
 
     async def _older(self) -> AsyncGenerator[bytes]:
         """Up to where the tail is; from then on the feed has everything."""
-        if self._is_live:
-            return
         try:
             if self.place > self._tail.place and (data := await self._wait_for_tail()):
                 yield data

@@ -84,13 +84,18 @@ class Stream:
                 self.place = pieces[-1].until
                 yield self._sending(b"".join(piece.data for piece in pieces))
                 continue
-            self.place = self._feed.until
             self._news.clear()
             if self._ticks is not None and (tick := self._ticks.next()):
                 yield self._sending(tick)
             elif not await self._has_news():
-                yield self._sending(wire.heartbeat(self.place))
-        yield wire.closing(self.place)
+                yield self._sending(wire.heartbeat(self._looked_through()))
+        yield wire.closing(self._looked_through())
+
+    def _looked_through(self) -> int:
+        """The place up to which nothing is left to send."""
+        if self.number == self._feed.next_number:
+            self.place = self._feed.until
+        return self.place
 
     async def _has_news(self) -> bool:
         """Wait for something to send. False: there was nothing for so long that a heartbeat is due."""

@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tenure.server.redaction import Redaction
 from tenure.server.route import Reply
 
 LEAST_COMPRESSED = 1_024
@@ -20,12 +21,14 @@ _LARGE = 65_536
 _LEVEL = 4
 
 
-async def encode_reply(reply: Reply, request: Request) -> Response:
+async def encode_reply(reply: Reply, request: Request, redaction: Redaction) -> Response:
     """The response of a reply."""
     headers = dict(reply.headers)
     if reply.value is None:
         return Response(None, reply.status, headers)
     body = msgspec.json.encode(reply.value)
+    if not reply.is_secret:
+        body = redaction.redact(body)
     if len(body) >= LEAST_COMPRESSED and not reply.is_secret:
         headers["Vary"] = ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
         if _takes_gzip(request):

@@ -15,6 +15,7 @@ from tenure.server.events.viewers import Viewers
 from tenure.server.housekeeping import Housekeeping
 from tenure.server.options import ServerOptions
 from tenure.server.principal import AccessScope, Principal
+from tenure.server.redaction import Redaction
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
 from tenure.server.snapshots.snapshots import Snapshots
@@ -35,6 +36,8 @@ class Server:
         self.tokens = Tokens(app, writes=not options.view)
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
+        #: What is shown to nobody. Replies are redacted by `encode.py`; who answers a stream does it.
+        self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
         #: Who has a stream open, and what all of them share.
         self.viewers = Viewers(app)
@@ -67,6 +70,11 @@ class Server:
             stack.push_async_callback(self.tokens.close)
             if self.housekeeping is not None:
                 stack.push_async_callback(self.housekeeping.stop)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What a part of the server died of. None: all are alive."""
+        return None if self.housekeeping is None else self.housekeeping.failure
 
     def operate_for(self, principal: Principal, source: str) -> Operate:
         """Looks and acts in the name of a principal, on the queues that exist for it."""

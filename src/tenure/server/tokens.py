@@ -30,6 +30,8 @@ KIND = "token"
 #: Its name is the namespace: a token was made for it once.
 MARK = "server.tokens"
 
+#: A token that nobody takes back is not valid for ever, unless that is asked for.
+DEFAULT_EXPIRES_SECONDS = 90 * 86_400.0
 #: For so long what the store said of a token is believed. A little less than the 5 s that are promised.
 FRESH_SECONDS = 4.0
 #: When a token was last used is written this often at most.
@@ -204,7 +206,7 @@ class Tokens:
             logger.debug("the last use of access token %s was not noted: %s", id, error)
 
     def _act(self, kind: str, token: AccessToken, by: str, triggered_by: str, source: str) -> Act:
-        about = {"token": token.id, "name": token.name, "scopes": list(token.scopes), "queues": list(token.queues)}
+        about = {"token_id": token.id, "name": token.name, "scopes": list(token.scopes), "queues": list(token.queues)}
         return Act(kind, self._app.clock.wall(), by, triggered_by, source, data=about)
 
     def _check(

@@ -40,7 +40,7 @@ class Server:
         self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
         #: Who has a stream open, and what all of them share.
-        self.viewers = Viewers(app)
+        self.viewers = Viewers(app, self.redaction.redact)
         self.snapshots = Snapshots(app)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()

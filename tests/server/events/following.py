@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from tenure import Tenure
+from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.stream import Stream
 from tenure.server.events.viewers import Viewers
 
@@ -70,10 +71,10 @@ class CountedJournal:
 
 @contextlib.asynccontextmanager
 async def viewing(
-    viewers: Viewers, event_filter: EventFilter | None = None, *, after: int | None = None, rights: EventRights = ALL
+    viewers: Viewers, choice: EventChoice | None = None, *, after: int | None = None, rights: EventRights = ALL
 ) -> AsyncIterator[Viewer]:
     async with viewers.tail.following():
-        with viewers.stream(event_filter or EventFilter(), rights, after=after) as stream:
+        with viewers.stream(choice or EventChoice(), rights, after=after) as stream:
             viewer = Viewer(stream)
             running = asyncio.create_task(viewer.run())
             await asyncio.sleep(0)

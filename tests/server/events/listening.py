@@ -69,7 +69,7 @@ class Listening:
 
     async def until(self, seen: Callable[["Listening"], object], within: float = SOON) -> None:
         async with asyncio.timeout(within):
-            while not seen(self):
+            while not seen(self):  # noqa: ASYNC110 - it is about bytes that come from elsewhere
                 await asyncio.sleep(0.02)
 
 

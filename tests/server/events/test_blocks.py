@@ -5,12 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from tenure.client.operations.event_choice import EventChoice
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.server.events import wire
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.event_writer import MOST_COMPLETED, EventWriter
 from tenure.server.events.recent_events import MOST_EVENTS, RecentEvents
 from tenure.server.events.wire import EncodedEvent
+from tenure.server.redaction import Redaction
 
 AT = 1_704_067_200.0
 ALL = EventRights(sees_payload=True)
@@ -20,8 +22,8 @@ def event(kind: EventKind = EventKind.DEAD, at: float = AT, seq: int = 1, **fiel
     return EncodedEvent(StoredEvent(seq, Event(kind, at, **fields)))
 
 
-def written(event_filter: EventFilter, *events: EncodedEvent, rights: EventRights = ALL) -> list[int]:
-    blocks = EventWriter(event_filter, rights).write(events)
+def written(choice: EventChoice, *events: EncodedEvent, rights: EventRights = ALL) -> list[int]:
+    blocks = EventWriter(choice, rights).write(events)
     return [int(block.split(b"\n")[0].removeprefix(b"id: ")) for block in blocks]
 
 
@@ -39,7 +41,9 @@ def test_data_has_the_form_that_dashboards_know() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["a\n\nid: 9\ndata: {}\n\n", "a\r\rdata: x", "\r\nevent: snapshot\r\n", "\x00", "\u2028"])
+@pytest.mark.parametrize(
+    "text", ["a\n\nid: 9\ndata: {}\n\n", "a\r\rdata: x", "\r\nevent: snapshot\r\n", "\x00", "\u2028"]
+)
 def test_no_value_begins_a_field(text: str) -> None:
     stored = event(queue=text, task=text, message_id=text, owner=text, data={"reason": text, text: text, "ids": [text]})
     for rights in (ALL, EventRights()):
@@ -63,6 +67,15 @@ def test_without_the_right_no_payload_and_no_error_is_shown() -> None:
     assert shown == {"count": 1, "code": "error", "redacted": True, "queue": "mail", "message_id": "m"}
 
 
+def test_values_that_nobody_may_see_are_hidden_in_kept_payloads() -> None:
+    data = {"payload": '{"user":"ada","password":"1234"}', "payload_bytes": 32}
+    stored = EncodedEvent(StoredEvent(1, Event(EventKind.COMPLETED, AT, data=data)), Redaction(["password"]).redact)
+    payload = data_of(stored.block(ALL))["payload"]
+    assert msgspec.json.decode(payload["payload"]) == {"user": "ada", "password": "[redacted]"}
+    assert payload["payload_bytes"] == 32
+    assert "payload" not in data_of(stored.block(EventRights()))["payload"]
+
+
 def test_what_has_nothing_to_hide_is_not_called_redacted() -> None:
     assert "redacted" not in data_of(event(data={"count": 1}).block(EventRights()))["payload"]
 
@@ -70,22 +83,22 @@ def test_what_has_nothing_to_hide_is_not_called_redacted() -> None:
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (EventFilter(), [1, 2, 4, 5]),
-        (EventFilter(kinds=frozenset({"dead"})), [1, 5]),
-        (EventFilter(kinds=frozenset({"dead", "completed"})), [1, 3, 5]),
-        (EventFilter(kinds=frozenset({"dead"}), completed=True), [1, 3, 5]),
-        (EventFilter(completed=True), [1, 2, 3, 4, 5]),
-        (EventFilter(queues=("mail",)), [1]),
-        (EventFilter(queues=("acme-*",)), [2, 5]),
-        (EventFilter(task="resize"), [2]),
-        (EventFilter(message="m1"), [1, 2, 3]),
-        (EventFilter(owner="one/a"), [4]),
-        (EventFilter(owner="one"), [4]),
-        (EventFilter(owner="a"), []),
-        (EventFilter(queues=("acme-*",), task="send"), []),
+        (EventChoice(), [1, 2, 4, 5]),
+        (EventChoice(kinds=frozenset({"dead"})), [1, 5]),
+        (EventChoice(kinds=frozenset({"dead", "completed"})), [1, 3, 5]),
+        (EventChoice(kinds=frozenset({"dead"}), everything=True), [1, 5]),
+        (EventChoice(everything=True), [1, 2, 3, 4, 5]),
+        (EventChoice(queues=("mail",)), [1]),
+        (EventChoice(queues=("acme-*",)), [2, 5]),
+        (EventChoice(task="resize"), [2]),
+        (EventChoice(message="m1"), [1, 2, 3]),
+        (EventChoice(owner="one/a"), [4]),
+        (EventChoice(owner="one"), [4]),
+        (EventChoice(owner="a"), []),
+        (EventChoice(queues=("acme-*",), task="send"), []),
     ],
 )
-def test_filters(wanted: EventFilter, ids: list[int]) -> None:
+def test_filters(wanted: EventChoice, ids: list[int]) -> None:
     events = (
         event(seq=1, queue="mail", message_id="m1"),
         event(EventKind.REQUEUE, seq=2, queue="acme-tasks", task="resize", data={"ids": ["m0", "m1"]}),
@@ -98,12 +111,14 @@ def test_filters(wanted: EventFilter, ids: list[int]) -> None:
 
 def test_a_queue_that_is_not_theirs_does_not_exist_for_them() -> None:
     events = (
-        event(seq=1, queue="acme-1"), event(seq=2, queue="umbrella-1"), event(EventKind.OWNER_JOINED, seq=3, owner="a/b"),
-    )  # fmt: skip
-    assert written(EventFilter(), *events, rights=EventRights(queues=("acme-*",))) == [1]
-    assert written(EventFilter(queues=("*",)), *events, rights=EventRights(queues=("acme-*",))) == [1]
-    assert written(EventFilter(), *events, rights=EventRights(queues=())) == []
-    assert written(EventFilter(), *events, rights=EventRights(prefix="acme")) == [1, 3]
+        event(seq=1, queue="acme-1"),
+        event(seq=2, queue="umbrella-1"),
+        event(EventKind.OWNER_JOINED, seq=3, owner="a/b"),
+    )
+    assert written(EventChoice(), *events, rights=EventRights(queues=("acme-*",))) == [1]
+    assert written(EventChoice(queues=("*",)), *events, rights=EventRights(queues=("acme-*",))) == [1]
+    assert written(EventChoice(), *events, rights=EventRights(queues=())) == []
+    assert written(EventChoice(), *events, rights=EventRights(prefix="acme")) == [1, 3]
 
 
 def completed(seq: int, at: float) -> EncodedEvent:
@@ -111,7 +126,7 @@ def completed(seq: int, at: float) -> EncodedEvent:
 
 
 def test_of_completed_messages_fifty_a_second_are_shown_and_the_others_counted() -> None:
-    writer = EventWriter(EventFilter(completed=True), ALL)
+    writer = EventWriter(EventChoice(everything=True), ALL)
     events = [completed(seq, AT + seq / 1000) for seq in range(1, 2001)]
     blocks = writer.write(events) + writer.end(2000)
     kinds = [data_of(block)["type"] for block in blocks]
@@ -121,7 +136,7 @@ def test_of_completed_messages_fifty_a_second_are_shown_and_the_others_counted()
 
 
 def test_places_never_go_back() -> None:
-    writer = EventWriter(EventFilter(completed=True), ALL)
+    writer = EventWriter(EventChoice(everything=True), ALL)
     events = [completed(seq, AT) for seq in range(1, 101)] + [event(at=AT, seq=101), completed(102, AT + 1)]
     blocks = writer.write(events) + writer.end(102)
     ids = [int(block.split(b"\n")[0].removeprefix(b"id: ")) for block in blocks]
@@ -130,7 +145,7 @@ def test_places_never_go_back() -> None:
 
 
 def test_one_worker_with_a_wrong_clock_hides_nobody_elses() -> None:
-    writer = EventWriter(EventFilter(completed=True), ALL)
+    writer = EventWriter(EventChoice(everything=True), ALL)
     wrong = writer.write([completed(1, AT + 3600)])
     shown = [block for second in range(5) for block in writer.write([completed(10 + second, AT + second)])]
     assert len(wrong + shown) == 6
@@ -141,11 +156,11 @@ def test_one_worker_with_a_wrong_clock_hides_nobody_elses() -> None:
 
 def test_the_messages_of_one_id_are_not_limited() -> None:
     events = [event(EventKind.COMPLETED, AT, seq, message_id="m") for seq in range(1, 101)]
-    assert len(written(EventFilter(message="m"), *events)) == 100
+    assert len(written(EventChoice(message="m"), *events)) == 100
 
 
 def test_what_was_left_out_is_said_when_its_second_is_over() -> None:
-    writer = EventWriter(EventFilter(completed=True), ALL)
+    writer = EventWriter(EventChoice(everything=True), ALL)
     writer.write([completed(seq, AT) for seq in range(1, 53)])
     assert writer.flush(52, AT + 0.5) == []
     (said,) = writer.flush(60, AT + 1.0)

@@ -6,9 +6,9 @@ import contextlib
 import pytest
 
 from tenure import Tenure
+from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
-from tenure.server.events.event_filter import EventFilter
 from tenure.server.events.recent_events import MOST_EVENTS
 from tenure.server.events.viewers import Viewers
 from tenure.testing.virtual import VirtualClock
@@ -43,7 +43,9 @@ async def test_a_viewer_gets_what_happens_from_now_on(virtual_clock: VirtualCloc
     assert viewer.last_id == 4
 
 
-async def test_without_viewers_the_store_is_asked_nothing(virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal) -> None:
+async def test_without_viewers_the_store_is_asked_nothing(
+    virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal
+) -> None:
     viewers = Viewers(app)
     await asyncio.sleep(HOUR)
     assert not journal.calls
@@ -56,7 +58,9 @@ async def test_without_viewers_the_store_is_asked_nothing(virtual_clock: Virtual
     assert not viewers.count
 
 
-async def test_two_hundred_viewers_cost_as_many_reads_as_one(virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal) -> None:
+async def test_two_hundred_viewers_cost_as_many_reads_as_one(
+    virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal
+) -> None:
     async def reads_of(number: int) -> int:
         viewers, journal.calls = Viewers(app), type(journal.calls)()
         async with contextlib.AsyncExitStack() as stack:
@@ -71,15 +75,19 @@ async def test_two_hundred_viewers_cost_as_many_reads_as_one(virtual_clock: Virt
     assert await reads_of(200) <= one + 2
 
 
-async def test_an_event_is_encoded_once_for_all(virtual_clock: VirtualClock, app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_event_is_encoded_once_for_all(
+    virtual_clock: VirtualClock, app: Tenure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tenure.server.events import wire
 
     encoded: list[int] = []
     plain = wire._event_block
-    monkeypatch.setattr(wire, "_event_block", lambda seq, *rest, **more: encoded.append(seq) or plain(seq, *rest, **more))
+    monkeypatch.setattr(
+        wire, "_event_block", lambda seq, *rest, **more: encoded.append(seq) or plain(seq, *rest, **more)
+    )
     viewers = Viewers(app)
     async with contextlib.AsyncExitStack() as stack:
-        filters = [EventFilter(), EventFilter(), EventFilter(queues=("mail",))]
+        filters = [EventChoice(), EventChoice(), EventChoice(queues=("mail",))]
         got = [await stack.enter_async_context(viewing(viewers, one)) for one in filters]
         await append(app, "a")
         await asyncio.sleep(0.2)
@@ -89,9 +97,11 @@ async def test_an_event_is_encoded_once_for_all(virtual_clock: VirtualClock, app
 
 @pytest.mark.parametrize("with_completed", [False, True])
 @pytest.mark.parametrize("number", [200, MOST_EVENTS + 5_000])
-async def test_who_was_away_goes_on_without_a_gap(virtual_clock: VirtualClock, app: Tenure, number: int, *, with_completed: bool) -> None:
+async def test_who_was_away_goes_on_without_a_gap(
+    virtual_clock: VirtualClock, app: Tenure, number: int, *, with_completed: bool
+) -> None:
     viewers = Viewers(app)
-    wanted = EventFilter(completed=with_completed)
+    wanted = EventChoice(everything=with_completed)
     async with viewing(viewers, wanted) as viewer:
         await append(app, "a")
         await asyncio.sleep(0.2)
@@ -144,7 +154,7 @@ async def test_when_all_was_forgotten_there_is_a_gap_too(virtual_clock: VirtualC
     await asyncio.sleep(HOUR)
     await app.state.journal.prune(1.0)
     viewers = Viewers(app)
-    async with viewing(viewers, EventFilter(completed=True), after=4) as viewer:
+    async with viewing(viewers, EventChoice(everything=True), after=4) as viewer:
         await append(app, "a")
         await asyncio.sleep(1)
     assert viewer.types == ["gap", "dead"]
@@ -170,9 +180,11 @@ async def test_a_place_of_another_journal_is_a_gap(virtual_clock: VirtualClock, 
     assert viewer.last_id == 2
 
 
-async def test_what_was_forgotten_before_the_tail_read_it_is_a_gap_for_all(virtual_clock: VirtualClock, app: Tenure) -> None:
+async def test_what_was_forgotten_before_the_tail_read_it_is_a_gap_for_all(
+    virtual_clock: VirtualClock, app: Tenure
+) -> None:
     viewers = Viewers(app)
-    async with viewing(viewers) as viewer, viewing(viewers, EventFilter(task="x")) as other:
+    async with viewing(viewers) as viewer, viewing(viewers, EventChoice(task="x")) as other:
         await append(app, "a")
         await asyncio.sleep(0.05)  # the tail pauses after a read
         await append(app, *names(0, 10))
@@ -227,7 +239,7 @@ async def test_pieces_that_everybody_has_are_dropped(virtual_clock: VirtualClock
 
 async def test_silence_is_broken_every_15_seconds_by_the_place(virtual_clock: VirtualClock, app: Tenure) -> None:
     viewers = Viewers(app)
-    async with viewing(viewers, EventFilter(task="rare")) as viewer:
+    async with viewing(viewers, EventChoice(task="rare")) as viewer:
         await append(app, *names(0, 30))
         await asyncio.sleep(14.9)
         assert b"heartbeat" not in viewer.received
@@ -237,9 +249,11 @@ async def test_silence_is_broken_every_15_seconds_by_the_place(virtual_clock: Vi
     assert viewer.last_id == 30
 
 
-async def test_left_out_completed_messages_are_counted_even_if_nothing_follows(virtual_clock: VirtualClock, app: Tenure) -> None:
+async def test_left_out_completed_messages_are_counted_even_if_nothing_follows(
+    virtual_clock: VirtualClock, app: Tenure
+) -> None:
     viewers = Viewers(app)
-    async with viewing(viewers, EventFilter(completed=True)) as viewer, viewing(viewers) as other:
+    async with viewing(viewers, EventChoice(everything=True)) as viewer, viewing(viewers) as other:
         await append(app, *names(0, 80), kind=EventKind.COMPLETED)
         await asyncio.sleep(3)
     assert viewer.types == ["completed"] * 50 + ["skipped"]
@@ -248,7 +262,9 @@ async def test_left_out_completed_messages_are_counted_even_if_nothing_follows(v
     assert other.types == []
 
 
-async def test_an_outage_is_told_and_nothing_is_missed(virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal) -> None:
+async def test_an_outage_is_told_and_nothing_is_missed(
+    virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal
+) -> None:
     viewers, plain = Viewers(app), journal._journal
     async with viewing(viewers) as viewer:
         await append(app, "a")
@@ -262,7 +278,9 @@ async def test_an_outage_is_told_and_nothing_is_missed(virtual_clock: VirtualClo
     assert viewer.data[1]["payload"] == {"error": "broker_unavailable"}
 
 
-async def test_a_stream_is_refused_while_the_store_is_away(virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal) -> None:
+async def test_a_stream_is_refused_while_the_store_is_away(
+    virtual_clock: VirtualClock, app: Tenure, journal: CountedJournal
+) -> None:
     viewers, plain = Viewers(app), journal._journal
     journal._journal = AwayJournal()
     with pytest.raises(BrokerUnavailable):

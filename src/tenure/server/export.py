@@ -1,7 +1,7 @@
 """Export: a whole list as a stream of JSON documents, one a line (`application/x-ndjson`).
 
-It is read page by page as fast as the client takes it, so memory is bounded however long the list is. The last line says
-whether all is there: `{"export": {"rows": 1200, "cut": false}}`. A stream without that line broke off.
+It is read page by page as fast as the client takes it, so memory is bounded however long the list is. The last line
+says whether all is there: `{"export": {"rows": 1200, "cut": false, "detail": ""}}`. A stream without it broke off.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class Export(Response):
         self._after = after
         self._most_rows = most_rows
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Send every page, then the last line."""
         if scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})

@@ -21,6 +21,7 @@ from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
 from tenure.server.tokens import Tokens
+from tenure.server.waiting_slots import WaitingSlots
 
 logger = logging.getLogger("tenure.server")
 
@@ -36,6 +37,7 @@ class Server:
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
         self.streams = StreamSlots(options.most_streams)
+        self.waiting = WaitingSlots(options.most_requests // 2)
         #: Who has a stream open, and what all of them share.
         self.viewers = Viewers(app)
         self.snapshots = Snapshots(app)

@@ -59,7 +59,7 @@ ROUTES = (
             }],
             "after": None,
         },
-        rows="schedules",
+        rows="schedules", is_tagged=True,
     ),
     Route(
         method="POST", path="/schedules/{name}/run", scope=AccessScope.OPERATE, handler=run_schedule,

@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tenure.server.redaction import Redaction
 from tenure.server.route import Reply, Route
 
 LEAST_COMPRESSED = 1_024
@@ -21,13 +22,13 @@ _LARGE = 65_536
 _LEVEL = 4
 
 
-async def encode_reply(reply: Reply, request: Request, route: Route) -> Response:
+async def encode_reply(reply: Reply, request: Request, route: Route, redaction: Redaction) -> Response:
     """The response of a reply."""
     headers = dict(reply.headers)
     if reply.value is None:
         return Response(None, reply.status, headers)
-    # What is encoded already is kept as it is.
-    body = reply.value if isinstance(reply.value, bytes) else msgspec.json.encode(reply.value)
+    # What is encoded already has no values of messages in it.
+    body = reply.value if isinstance(reply.value, bytes) else _encoded(reply, redaction)
     if route.is_tagged and "ETag" not in headers:
         tag = tag_of(body)
         # Kept by the client, and asked for anew each time.
@@ -40,6 +41,11 @@ async def encode_reply(reply: Reply, request: Request, route: Route) -> Response
             body = await _compressed(body)
             headers["Content-Encoding"] = "gzip"
     return Response(body, reply.status, headers, route.media_type)
+
+
+def _encoded(reply: Reply, redaction: Redaction) -> bytes:
+    body = msgspec.json.encode(reply.value)
+    return body if reply.is_secret else redaction.redact(body)
 
 
 def tag_of(body: bytes) -> str:

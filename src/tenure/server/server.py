@@ -15,6 +15,7 @@ from tenure.server.events.viewers import Viewers
 from tenure.server.housekeeping import Housekeeping
 from tenure.server.options import ServerOptions
 from tenure.server.principal import AccessScope, Principal
+from tenure.server.redaction import Redaction
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
 from tenure.server.snapshots.snapshots import Snapshots
@@ -36,6 +37,8 @@ class Server:
         self.tokens = Tokens(app, writes=not options.view)
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
+        #: What is shown to nobody. Replies are redacted by `encode.py`; who answers a stream does it.
+        self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
         self.waiting = WaitingSlots(options.most_requests // 2)
         #: Who has a stream open, and what all of them share.

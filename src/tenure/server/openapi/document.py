@@ -16,13 +16,13 @@ _DESCRIPTION = """\
 Everything that can be seen and done in a Tenure store, for programs in any language.
 
 Times named `_at`, `at` and `now` are Unix seconds, all others are spans in seconds. `null` means that it cannot be
-known, 0 that there are none. Every error is a problem document (RFC 9457) with a stable `code`. New fields, parameters and
-routes may come; nothing that is there goes away, so ignore fields that you do not know.
+known, 0 that there are none. Every error is a problem document (RFC 9457) with a stable `code`. New fields, parameters
+and routes may come; nothing that is there goes away, so ignore fields that you do not know.
 
 Lists come in pages: go on with `after` of the page before. With `Accept: application/x-ndjson` a list is answered
 whole, one JSON document a line; the last line, `{"export": {"rows": 1200, "cut": false, "detail": ""}}`, says whether
-all is there. What changes something needs `Content-Type: application/json`, also without a body. A queue or message that
-an access token may not see does not exist for it."""
+all is there. What changes something needs `Content-Type: application/json`, also without a body. A queue or message
+that an access token may not see does not exist for it."""
 _SCOPES = {
     AccessScope.SEND: "send messages",
     AccessScope.READ: "see queues, messages, workers and events, without payloads",

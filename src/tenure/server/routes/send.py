@@ -187,8 +187,8 @@ ROUTES = (
         answer=SentMessages, summary="Send messages",
         description=(
             f"Up to {MOST_ENTRIES:,} in one request, each for a task by its name; nothing is checked against the "
-            "task's code. The answer is 200 with one outcome for each entry, in order: one that is refused does not hold "
-            "up the others. A request may be repeated if its entries have an `id`, or with an `Idempotency-Key`."
+            "task's code. The answer is 200 with one outcome for each entry, in order: one that is refused does not "
+            "hold up the others. A request may be repeated if its entries have an `id`, or with an `Idempotency-Key`."
         ),
         body_example={"messages": [
             {"queue": "acme-tasks", "task": "resize", "payload": {"image": "a.png"}},

@@ -6,13 +6,14 @@ Streams are not encoded here, and not compressed either.
 
 import asyncio
 import gzip
+import hashlib
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.server.redaction import Redaction
-from tenure.server.route import Reply
+from tenure.server.route import Reply, Route
 
 LEAST_COMPRESSED = 1_024
 #: From here on compressing takes long enough to be done in a thread.
@@ -21,20 +22,41 @@ _LARGE = 65_536
 _LEVEL = 4
 
 
-async def encode_reply(reply: Reply, request: Request, redaction: Redaction) -> Response:
+async def encode_reply(reply: Reply, request: Request, route: Route, redaction: Redaction) -> Response:
     """The response of a reply."""
     headers = dict(reply.headers)
     if reply.value is None:
         return Response(None, reply.status, headers)
-    body = msgspec.json.encode(reply.value)
-    if not reply.is_secret:
-        body = redaction.redact(body)
+    # What is encoded already has no values of messages in it.
+    body = reply.value if isinstance(reply.value, bytes) else _encoded(reply, redaction)
+    if route.is_tagged and "ETag" not in headers:
+        tag = tag_of(body)
+        # Kept by the client, and asked for anew each time.
+        headers |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie"}
+        if has_tag(request.headers.get("if-none-match", ""), tag):
+            return Response(None, 304, headers)
     if len(body) >= LEAST_COMPRESSED and not reply.is_secret:
         headers["Vary"] = ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
         if _takes_gzip(request):
             body = await _compressed(body)
             headers["Content-Encoding"] = "gzip"
-    return Response(body, reply.status, headers, "application/json")
+    return Response(body, reply.status, headers, route.media_type)
+
+
+def _encoded(reply: Reply, redaction: Redaction) -> bytes:
+    body = msgspec.json.encode(reply.value)
+    return body if reply.is_secret else redaction.redact(body)
+
+
+def tag_of(body: bytes) -> str:
+    """The value of `ETag`. Weak: compressed or not, it is the same answer."""
+    return f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+
+
+def has_tag(if_none_match: str, tag: str) -> bool:
+    """Whether the client has it already."""
+    known = {one.strip().removeprefix("W/") for one in if_none_match.split(",")}
+    return "*" in known or tag.removeprefix("W/") in known
 
 
 async def _compressed(body: bytes) -> bytes:

@@ -22,6 +22,7 @@ from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
 from tenure.server.tokens import Tokens
+from tenure.server.waiting_slots import WaitingSlots
 
 logger = logging.getLogger("tenure.server")
 
@@ -39,6 +40,7 @@ class Server:
         #: What is shown to nobody. Replies are redacted by `encode.py`; who answers a stream does it.
         self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
+        self.waiting = WaitingSlots(options.most_requests // 2)
         #: Who has a stream open, and what all of them share.
         self.viewers = Viewers(app, self.redaction.redact)
         self.snapshots = Snapshots(app)

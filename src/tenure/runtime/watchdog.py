@@ -46,6 +46,10 @@ class Watchdog:
                 reported = True
                 self._report(silent)
 
+    def silent_seconds(self) -> float:
+        """For how long the loop has not moved; asked on the watchdog's own loop, which looks twice a second."""
+        return max(0.0, _awake() - self._seen) if self._seen else 0.0
+
     def _answer(self) -> None:
         self._seen = _awake()
 

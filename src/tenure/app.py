@@ -28,6 +28,7 @@ from tenure.errors import BadArgument, BadURL, ConfigurationError
 from tenure.handle import Handle, Read, SyncHandle
 from tenure.message import Outgoing
 from tenure.middleware import Middleware
+from tenure.operating import this_user
 from tenure.portal import Portal
 from tenure.record import Record
 from tenure.registry import Registry
@@ -35,6 +36,8 @@ from tenure.sink import Sink
 from tenure.state import State
 
 if TYPE_CHECKING:
+    from tenure.client.operations.blocking import SyncOperate
+    from tenure.client.operations.operate import Operate
     from tenure.runtime.worker import Worker
 
 R = TypeVar("R")
@@ -87,6 +90,7 @@ class Tenure(Registry):
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = Portal()
         self._sync_door: Door | None = None
+        self._operate: Operate | None = None
 
     def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
         return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check)
@@ -196,6 +200,28 @@ class Tenure(Registry):
     async def record(self, id: str) -> Record | None:
         """Return everything that is known about a message. None: no message with this id is known."""
         return await self._door.record(id)
+
+    # -- operating ---------------------------------------------------------------------------------
+
+    @property
+    def operate(self) -> "Operate":
+        """Operations on the store: look at everything; cancel, redrive, pause and more, as the current user."""
+        return self._operate_through(self._door)
+
+    @property
+    def operate_sync(self) -> "SyncOperate":
+        """As `operate`, for code that is not async: the same methods, which block."""
+        from tenure.client.operations.blocking import SyncOperate  # noqa: PLC0415 - most programs only send
+
+        return SyncOperate(self._operate_through(self._door_for_sync()), self._portal)
+
+    def _operate_through(self, door: Door) -> "Operate":
+        from tenure.client.operations.access import Access, Identity  # noqa: PLC0415 - most programs only send
+        from tenure.client.operations.operate import Operate  # noqa: PLC0415
+
+        if self._operate is None or self._operate.access.door is not door:
+            self._operate = Operate(Access(door, self, Identity(by=this_user())))
+        return self._operate
 
     # -- working -----------------------------------------------------------------------------------
 

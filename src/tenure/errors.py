@@ -9,6 +9,12 @@
     │   ├── BadSchedule          bad_schedule
     │   ├── BadMiddleware        bad_middleware
     │   ├── StoreMissing         store_missing
+    │   ├── UnknownQueue         unknown_queue
+    │   ├── QueueNotEmpty        queue_not_empty
+    │   ├── UnknownSchedule      unknown_schedule
+    │   ├── NotBrowsable         not_browsable
+    │   ├── NotDead              not_dead
+    │   ├── AmbiguousId          ambiguous_id
     │   ├── ChildFailed          child_failed (runtime/spawning.py)
     │   ├── LoginRefused         login_refused (adapters/redis/faults.py, as the next two)
     │   ├── PermissionMissing    permission_missing
@@ -103,6 +109,42 @@ class StoreMissing(ConfigurationError):
     """There is nothing at the place that somebody wants to look at; nothing was created."""
 
     code = "store_missing"
+
+
+class UnknownQueue(ConfigurationError):
+    """A queue that nobody knows: most likely mistyped."""
+
+    code = "unknown_queue"
+
+
+class QueueNotEmpty(ConfigurationError):
+    """A queue that was to be deleted still holds messages; it stays."""
+
+    code = "queue_not_empty"
+
+
+class UnknownSchedule(ConfigurationError):
+    """A schedule that nobody knows."""
+
+    code = "unknown_schedule"
+
+
+class NotBrowsable(ConfigurationError):
+    """The broker cannot show what lies in it."""
+
+    code = "not_browsable"
+
+
+class NotDead(ConfigurationError):
+    """A message that was named as a dead letter is none."""
+
+    code = "not_dead"
+
+
+class AmbiguousId(ConfigurationError):
+    """The beginning of an id that several messages share."""
+
+    code = "ambiguous_id"
 
 
 class BadMessage(TenureError):

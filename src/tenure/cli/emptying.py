@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.failing import NotBrowsable
 from tenure.cli.naming import paused
 from tenure.cli.seen import Seen, look
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, NotBrowsable
 from tenure.message import MessageState
 from tenure.rules.queue_pattern import has_pattern, matches
 from tenure.runtime.strangers import UNKNOWN_TASK

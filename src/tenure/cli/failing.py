@@ -42,46 +42,16 @@ class ImportFailed(ConfigurationError):
     code = "import_failed"
 
 
-class NotBrowsable(ConfigurationError):
-    """The broker cannot show what lies in it."""
-
-    code = "not_browsable"
-
-
 class NotConfirmed(ConfigurationError):
     """An act on many messages that nobody said yes to."""
 
     code = "not_confirmed"
 
 
-class UnknownQueue(ConfigurationError):
-    """A queue that nobody knows: most likely mistyped."""
-
-    code = "unknown_queue"
-
-
-class UnknownSchedule(ConfigurationError):
-    """A schedule that nobody knows."""
-
-    code = "unknown_schedule"
-
-
 class NotCancelled(TenureError):
     """Some of the messages were finished before they could be cancelled."""
 
     code = "not_cancelled"
-
-
-class AmbiguousId(ConfigurationError):
-    """The beginning of an id that several messages share."""
-
-    code = "ambiguous_id"
-
-
-class NotDead(ConfigurationError):
-    """A message that was named as a dead letter is none."""
-
-    code = "not_dead"
 
 
 class Interruption(KeyboardInterrupt):

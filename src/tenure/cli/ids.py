@@ -7,8 +7,7 @@ has at least `SHORTEST` characters; ids begin with the time, so messages of one 
 from collections.abc import Sequence
 
 from tenure.app import Tenure
-from tenure.cli.failing import AmbiguousId
-from tenure.errors import MessageNotFound
+from tenure.errors import AmbiguousId, MessageNotFound
 from tenure.record import Record
 
 SHORTEST = 6

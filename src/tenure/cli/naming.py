@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from tenure.app import Tenure
 from tenure.cli.duration import spoken
-from tenure.cli.failing import UnknownQueue
 from tenure.cli.presence import living
-from tenure.errors import BadArgument, BadTask
+from tenure.errors import BadArgument, BadTask, UnknownQueue
 from tenure.notice import Pause
 from tenure.rules.queue_pattern import is_pattern, matches, served_of
 

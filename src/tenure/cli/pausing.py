@@ -9,10 +9,10 @@ from tenure.broker import Depth
 from tenure.cli.acting import operator
 from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.completing import complete_words
-from tenure.cli.failing import UnknownQueue
 from tenure.cli.naming import check_known, full_name, paused, since
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split
+from tenure.errors import UnknownQueue
 from tenure.notice import Pause
 
 

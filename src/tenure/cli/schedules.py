@@ -12,11 +12,11 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.acting import operator
 from tenure.cli.duration import spoken
-from tenure.cli.failing import UnknownSchedule
 from tenure.cli.naming import near
 from tenure.cli.output import STATE_STYLES, WIDE, console, fits, give_way, plain_table, say_json, say_line
 from tenure.cli.plain import one_line
 from tenure.cli.target import find, is_place, json_option, run, target_argument
+from tenure.errors import UnknownSchedule
 from tenure.message import MessageState
 from tenure.notice import Tick
 

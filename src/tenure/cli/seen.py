@@ -10,9 +10,8 @@ import msgspec
 
 from tenure import envelope
 from tenure.broker import Broker, Browsed, Query
-from tenure.cli.failing import NotBrowsable
 from tenure.client.browse_all import browse_all
-from tenure.errors import BodyUndecodable
+from tenure.errors import BodyUndecodable, NotBrowsable
 from tenure.message import Message, MessageState
 from tenure.record import Progress, Record
 

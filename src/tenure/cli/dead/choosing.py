@@ -10,11 +10,11 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import spoken
-from tenure.cli.failing import NotDead
 from tenure.cli.ids import find_records
 from tenure.cli.moment import DURATION_OR_MOMENT, moment_of
 from tenure.cli.naming import check_known, queues_of
 from tenure.cli.seen import check_shown
+from tenure.errors import NotDead
 from tenure.message import MessageState
 from tenure.redriving import Letter, Which
 from tenure.redriving import find as find_letters

@@ -1,0 +1,182 @@
+"""Access: one store as somebody may see it and act on it.
+
+Whoever asks is an `Identity`: a name, whence, which queues, with or without payloads. Every operation goes through an
+`Access`, so that what is not theirs is not there for them: in lists it is missing, and asked for by name it is unknown.
+An app's namespace bounds it first, then the patterns of the identity.
+
+Made by `Operate`; used by every subject of this package.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tenure.broker import Broker
+from tenure.client.tallies import Tallies, View
+from tenure.clock import Clock
+from tenure.config import Settings
+from tenure.door import Door
+from tenure.operating import Operator
+from tenure.record import Record
+from tenure.registry import Registry
+from tenure.rules.queue_pattern import is_pattern, matches, served_of
+from tenure.schedule import Schedule
+from tenure.state import State
+from tenure.task import Task
+
+#: Every queue that the app sees.
+EVERY_QUEUE = ("*",)
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks and acts."""
+
+    #: A user and host, the name of a token, a hook's principal.
+    by: str = ""
+    #: Through which door: `cli`, `api`, `http`, `dashboard`.
+    triggered_by: str = "api"
+    #: The address of an HTTP client. Empty: this machine.
+    source: str = ""
+    #: Names and patterns of queues as in the app's code. Empty: none at all.
+    queues: tuple[str, ...] = EVERY_QUEUE
+    #: False: bodies, results, headers and error texts are left out of every answer.
+    sees_payload: bool = True
+
+
+class Access:
+    """One store, for one identity."""
+
+    def __init__(
+        self, door: Door, registry: Registry, identity: Identity, *, tallies: "SharedTallies | None" = None
+    ) -> None:
+        """Nothing is opened yet. `tallies`: shared with others at the same store, so that each row is read once."""
+        self.door = door
+        self.registry = registry
+        self.identity = identity
+        self.tallies = SharedTallies(door) if tallies is None else tallies
+        own = "" if registry.namespace is None else f"{registry.namespace}/"
+        given = identity.queues
+        self._patterns = tuple(one if own and one.startswith(own) else f"{own}{one}" for one in given)
+        #: Whether the patterns leave nothing out that the app sees.
+        self.sees_every_queue = "*" in given
+
+    def bound_to(self, identity: Identity) -> "Access":
+        """The same store for somebody else."""
+        return Access(self.door, self.registry, identity, tallies=self.tallies)
+
+    async def open(self) -> None:
+        """Connect, once."""
+        await self.door.open()
+
+    # -- what it leads to --------------------------------------------------------------------------
+
+    @property
+    def broker(self) -> Broker:
+        """The broker; `open` comes first."""
+        return self.door.broker
+
+    @property
+    def state(self) -> State:
+        """The state; `open` comes first."""
+        return self.door.state
+
+    @property
+    def clock(self) -> Clock:
+        """Where the time comes from."""
+        return self.door.clock
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the app."""
+        return self.registry.settings
+
+    @property
+    def namespace(self) -> str | None:
+        """The app's namespace."""
+        return self.registry.namespace
+
+    @property
+    def tasks(self) -> Mapping[str, Task[..., Any]]:
+        """The app's tasks by name; none where only a URL is known."""
+        return self.registry.tasks
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        """The app's schedules by name."""
+        return self.registry.schedules
+
+    @property
+    def sees_payload(self) -> bool:
+        """Whether bodies, results, headers and error texts are shown."""
+        return self.identity.sees_payload
+
+    def operator(self) -> Operator:
+        """Acts and records under this identity's name."""
+        one = self.identity
+        return self.door.operator(by=one.by, triggered_by=one.triggered_by, source=one.source)
+
+    # -- what is there for this identity -----------------------------------------------------------
+
+    def sees(self, queue: str) -> bool:
+        """Whether a queue, as the broker knows it, is there for this identity."""
+        return self.registry.sees(queue) and (self.sees_every_queue or matches(queue, self._patterns))
+
+    def sees_any(self, queues: Collection[str]) -> bool:
+        """Whether one of these names and patterns may stand for a queue that is there for this identity."""
+        return any(self._may_mean(one) for one in queues)
+
+    def _may_mean(self, queue: str) -> bool:
+        if not is_pattern(queue):
+            return self.sees(queue)
+        if not self.sees_every_queue:
+            return any(matches(one, [queue]) or matches(queue, [one]) for one in self._patterns)
+        return self.namespace is None or self.sees(queue)
+
+    async def reachable(self, wanted: Sequence[str] | None) -> tuple[str, ...] | None:
+        """Those of the wanted queues (full names and patterns) that are there for this identity.
+
+        None: every queue there is. Empty: none, which is not the same.
+        """
+        if self.sees_every_queue:
+            everything = None if self.namespace is None else (f"{self.namespace}/*",)
+            return tuple(wanted) if wanted else everything
+        if not wanted:
+            return self._patterns
+        names = [one for one in wanted if not is_pattern(one) and self.sees(one)]
+        patterns = [one for one in wanted if is_pattern(one)]
+        if patterns:
+            names += [one for one in served_of(await self.broker.queues(), patterns) if self.sees(one)]
+        return tuple(dict.fromkeys(names))
+
+    async def record(self, id: str, queue: str | None = None) -> Record | None:
+        """Everything known about a message. None: nothing, or it is not there for this identity."""
+        record = await self.door.record(id, queue)
+        return None if record is None or not self.sees(record.queue) else record
+
+
+class SharedTallies:
+    """The tallies of one store: read by one at a time, and each row once."""
+
+    def __init__(self, door: Door) -> None:
+        """Nothing is read yet."""
+        self._door = door
+        self._tallies: Tallies | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def store_seconds(self) -> float:
+        """How often a process stores its figures."""
+        return self._opened.store_seconds
+
+    async def read(self, seconds: float) -> View:
+        """The last so many seconds."""
+        async with self._turn:
+            return await self._opened.read(seconds)
+
+    @property
+    def _opened(self) -> Tallies:
+        if self._tallies is None:
+            self._tallies = Tallies(self._door.broker, self._door.state)
+        return self._tallies

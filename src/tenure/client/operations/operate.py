@@ -1,0 +1,61 @@
+"""Operate: everything that people and programs do with a store from outside, in one object.
+
+    found = await app.operate.dead_groups()
+    await app.operate.redrive_all(DeadQuery(task="resize"), rate=50)
+
+`app.operate` acts as whoever runs the process; `bound` gives the same for somebody else, with their queues only. Every
+act is written to the journal and the audit log. Without async: `app.operate_sync` (`blocking.py`).
+"""
+
+from collections.abc import Sequence
+
+from tenure.client.operations.access import EVERY_QUEUE, Access, Identity
+from tenure.client.operations.acts import ActOperations
+from tenure.client.operations.dead import DeadOperations
+from tenure.client.operations.events import EventOperations
+from tenure.client.operations.health import HealthOperations
+from tenure.client.operations.leases import LeaseOperations
+from tenure.client.operations.messages import MessageOperations
+from tenure.client.operations.overview.operations import OverviewOperations
+from tenure.client.operations.queues import QueueOperations
+from tenure.client.operations.schedules import ScheduleOperations
+from tenure.client.operations.settings import SettingOperations
+from tenure.client.operations.workers import WorkerOperations
+
+
+class Operate(
+    OverviewOperations,
+    QueueOperations,
+    MessageOperations,
+    DeadOperations,
+    WorkerOperations,
+    LeaseOperations,
+    ScheduleOperations,
+    EventOperations,
+    ActOperations,
+    SettingOperations,
+    HealthOperations,
+):
+    """Operations on the app's store: look at everything, and act on messages, queues and schedules."""
+
+    @property
+    def access(self) -> Access:
+        """Who asks, and what is there for them."""
+        return self._access
+
+    def bound(
+        self, *, by: str, triggered_by: str = "api", source: str = "", queues: Sequence[str] = EVERY_QUEUE,
+        sees_payload: bool = True,
+    ) -> "Operate":  # fmt: skip
+        """Return the same for somebody else.
+
+        - `by`: Who it is; stands beside every act.
+        - `triggered_by`: Through which door they act.
+        - `source`: The address they come from. Empty: this machine.
+        - `queues`: The only queues that are there for them: names, or patterns such as `acme-*`.
+        - `sees_payload`: False: bodies, results, headers and error texts are left out of every answer.
+        """
+        identity = Identity(
+            by=by, triggered_by=triggered_by, source=source, queues=tuple(queues), sees_payload=sees_payload
+        )
+        return Operate(self._access.bound_to(identity))

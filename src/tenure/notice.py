@@ -11,6 +11,8 @@ import msgspec
 #: So many ids of cancelled messages are kept on the board: a worker that reads it once a second misses none of them
 #: unless more were cancelled in between, and then the count tells.
 KEPT_CANCELS = 32
+#: So many posts may stand at once: every worker reads all of them once a second.
+MOST_POSTS = 500
 
 
 def newest_cancels(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
@@ -47,6 +49,15 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     #: Wall time by the store's clock from which on it counts as withdrawn. None: it stands until it is withdrawn.
     until: float | None = None
+
+    def is_over(self, wall: float) -> bool:
+        """Whether its time is over at `wall`, by the store's clock."""
+        return self.until is not None and self.until <= wall
+
+
+def standing_posts(posts: Iterable[Post], wall: float) -> tuple[Post, ...]:
+    """The posts to show at `wall`: by kind and name, without those whose time is over."""
+    return tuple(sorted((post for post in posts if not post.is_over(wall)), key=lambda post: (post.kind, post.name)))
 
 
 class Notices(msgspec.Struct, frozen=True):

@@ -194,7 +194,8 @@ class Board(Protocol):
     async def post(self, post: Post) -> bool:
         """Tell every worker something. False: a post of this kind and name stands already, and stays as it is.
 
-        One whose time is over does not stand: it is replaced, or removed by a later `post`.
+        One whose time is over does not stand: it is replaced, or removed by a later `post`. Raises `BadArgument` for a
+        name that cannot be kept, and while `notice.MOST_POSTS` stand.
         """
         ...
 
@@ -243,7 +244,7 @@ class ActLog(Protocol):
 class KeyValues(Protocol):
     """Small JSON documents by kind and name, changed by compare-and-set.
 
-    One whose `expires_at` has passed, by the store's clock, counts as gone everywhere, whether or not it is still there.
+    One whose `expires_at` has passed, by the store's clock, counts as gone in every verb, even while its row is there.
     """
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
@@ -251,7 +252,7 @@ class KeyValues(Protocol):
         ...
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """All of a kind, by name; at most `key_value.MOST_LISTED`."""
+        """All of a kind, by name. Of more than `key_value.MOST_LISTED`, so many: it is not said which."""
         ...
 
     async def put(
@@ -265,6 +266,10 @@ class KeyValues(Protocol):
 
     async def remove(self, kind: str, name: str, *, expect: str | None = None) -> bool:
         """Remove a document, only in this version if one is given. False: it was not there, or has another version."""
+        ...
+
+    async def prune(self) -> int:
+        """Remove those whose time is over; how many. A store that forgets by itself answers 0."""
         ...
 
 

@@ -26,7 +26,7 @@ MOST_LEVELS = 500
 
 #: What no id, key or name may contain: control characters (NUL among them), line and paragraph separators, and lone
 #: surrogates, which are no text.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: An escape in JSON that could be a lone surrogate.
 _ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -96,7 +96,7 @@ def _wrong_text(message: Message) -> str:
         return f"queue={message.queue!a} has a *, which stands for any characters where workers name queues; remove it"
     for name, value in (*names, ("key", message.key), ("unique", message.unique)):
         # Printable text, which is nearly all of it, needs no second look.
-        if value is not None and not value.isprintable() and _UNSEEN.search(value):
+        if value is not None and not value.isprintable() and UNSEEN.search(value):
             return f"{name}={value!a} has control characters, or characters that are no text; remove them"
     texts = [message.client, message.correlation_id, message.parent_id]
     if message.headers:

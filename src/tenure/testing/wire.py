@@ -28,7 +28,8 @@ Listener = Callable[[str, tuple[Any, ...], Any], None]
 
 #: What a worker says by the clock, whatever it runs; no crash points are counted there.
 _NOT_COUNTED = (
-    "broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "acts.*", "cloakroom.browse",
+    "broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "acts.*", "key_values.*",
+    "cloakroom.browse",
 )  # fmt: skip
 
 
@@ -191,6 +192,7 @@ class _StateEnd:
         self.journal = _End(wire, "journal", inner.journal)
         self.board = _End(wire, "board", inner.board)
         self.acts = _End(wire, "acts", inner.acts)
+        self.key_values = _End(wire, "key_values", inner.key_values)
 
     def wall(self) -> float:
         return self._inner.wall()

@@ -6,11 +6,12 @@ The count and the ids of cancels are kept by `operating.py`, in the step that ca
 from operator import attrgetter
 
 from tenure.adapters.memory.store import Store
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Post, PostKind, Tick, standing_posts
+from tenure.rules.storable import check_post, check_room
 
 
 class MemoryBoard:
-    """Pauses, cancels, ticks and turns."""
+    """Pauses, posts, cancels, ticks and turns."""
 
     def __init__(self, store: Store) -> None:
         """Made by `MemoryState`."""
@@ -20,7 +21,8 @@ class MemoryBoard:
         """Everything a worker must know."""
         async with self._store.step():
             paused = sorted(self._store.pauses.values(), key=attrgetter("queue"))
-            return Notices(tuple(paused), self._store.cancels, self._store.cancelled)
+            posts = standing_posts(self._store.posts.values(), self._store.clock.wall())
+            return Notices(tuple(paused), self._store.cancels, self._store.cancelled, posts)
 
     async def pause(self, pause: Pause) -> bool:
         """Pause a queue, unless somebody did before."""
@@ -34,6 +36,24 @@ class MemoryBoard:
         """Take the pause back."""
         async with self._store.step():
             return self._store.pauses.pop(queue, None) is not None
+
+    async def post(self, post: Post) -> bool:
+        """Tell every worker something, and drop posts whose time is over."""
+        check_post(post)
+        async with self._store.step():
+            standing = standing_posts(self._store.posts.values(), self._store.clock.wall())
+            self._store.posts = {(one.kind, one.name): one for one in standing}
+            if (post.kind, post.name) in self._store.posts:
+                return False
+            check_room(len(standing))
+            self._store.posts[post.kind, post.name] = post
+            return True
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        """Take a post down."""
+        async with self._store.step():
+            post = self._store.posts.pop((kind, name), None)
+            return post is not None and not post.is_over(self._store.clock.wall())
 
     async def tick(self, tick: Tick) -> bool:
         """Note a tick that is newer than the one that is known."""

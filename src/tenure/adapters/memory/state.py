@@ -4,6 +4,7 @@ from tenure.adapters.memory.acts import MemoryActLog
 from tenure.adapters.memory.board import MemoryBoard
 from tenure.adapters.memory.entry import Entry
 from tenure.adapters.memory.journal import MemoryJournal
+from tenure.adapters.memory.key_values import MemoryKeyValues
 from tenure.adapters.memory.ledger import MemoryLedger
 from tenure.adapters.memory.records import MemoryRecords
 from tenure.adapters.memory.roster import MemoryRoster
@@ -13,7 +14,7 @@ from tenure.message import MessageState
 
 
 class MemoryState:
-    """Ledger, records, roster, journal, board and audit log of one store."""
+    """Ledger, records, roster, journal, board, audit log and key-values of one store."""
 
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""
@@ -24,6 +25,7 @@ class MemoryState:
         self._journal = MemoryJournal(store)
         self._board = MemoryBoard(store)
         self._acts = MemoryActLog(store)
+        self._key_values = MemoryKeyValues(store)
 
     @property
     def ledger(self) -> MemoryLedger:
@@ -54,6 +56,11 @@ class MemoryState:
     def acts(self) -> MemoryActLog:
         """The audit log."""
         return self._acts
+
+    @property
+    def key_values(self) -> MemoryKeyValues:
+        """Small documents by kind and name."""
+        return self._key_values
 
     def wall(self) -> float:
         """The clock of this machine."""

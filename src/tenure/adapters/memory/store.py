@@ -20,8 +20,9 @@ from tenure.adapters.memory.waiting import EARLY, Sleeper, Sleepers
 from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.event import StoredEvent
+from tenure.key_value import KeyValue
 from tenure.message import MessageState
-from tenure.notice import Pause, Tick
+from tenure.notice import Pause, Post, Tick
 from tenure.owner import Owner
 from tenure.sample import StoredSample
 from tenure.state import KEPT_SAMPLES
@@ -144,6 +145,9 @@ class Store:
         self.acts: list[StoredAct] = []
         self.last_act = 0
         self.pauses: dict[str, Pause] = {}
+        #: By kind and name.
+        self.posts: dict[tuple[str, str], Post] = {}
+        self.key_values: dict[tuple[str, str], KeyValue] = {}
         self.ticks: dict[str, Tick] = {}
         #: Who does something, and until when.
         self.turns: dict[str, tuple[str, float]] = {}
@@ -165,9 +169,7 @@ class Store:
         self._finished: Retention[str] = Retention(limit=keep_records, seconds=keep_seconds)
         self._deleted: Retention[str] = Retention(limit=keep_records, seconds=PROMISED_SECONDS)
         self._stirred: set[str] = set()
-        self._seq = 0
-        self._fence = 0
-        self._turn = 0
+        self._seq = self._fence = self._turn = 0
 
     def step(self) -> "Step":
         """`async with store.step() as now:` what is inside happens at once, at `now`."""

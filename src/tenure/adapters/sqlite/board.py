@@ -1,6 +1,6 @@
 """The board: what operators and schedules tell every worker, and whose turn it is.
 
-Every worker reads it once a second: one statement, which on most days finds one row. Pauses and ticks are a row
+Every worker reads it once a second: one statement, which on most days finds one row. Pauses, posts and ticks are a row
 each; how many leased messages were cancelled, and the ids of the last ones, are kept in `meta` by `cancelling.py`, in
 the step that cancels.
 """
@@ -13,13 +13,19 @@ from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.store import Store
 from tenure.adapters.sqlite.timeline import micros
 from tenure.adapters.sqlite.transaction import Transaction, View
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Post, PostKind, Tick
+from tenure.rules.post_row import PostRow, posts_of, row_of
+from tenure.rules.storable import can_be_posted, check_post, check_room
 
 _READ = """
-SELECT meta.value, (SELECT value FROM meta WHERE name = 'cancelled'), pause.queue, pause.at, pause.by
+SELECT meta.value, (SELECT value FROM meta WHERE name = 'cancelled'),
+    (SELECT '[' || group_concat(post) || ']' FROM post), pause.queue, pause.at, pause.by
 FROM meta LEFT JOIN pause WHERE meta.name = 'cancels' ORDER BY pause.queue
 """
 _PAUSE = "INSERT INTO pause (queue, at, by) VALUES (?, ?, ?) ON CONFLICT (queue) DO NOTHING"
+_STANDING = "SELECT count(*), coalesce(max(kind = ? AND name = ?), 0) FROM post"
+_POST = "INSERT INTO post (kind, name, until, post) VALUES (?, ?, ?, ?)"
+_WITHDRAW = "DELETE FROM post WHERE kind = ? AND name = ? AND (until IS NULL OR until > ?)"
 _TICK = """
 INSERT INTO tick (schedule, at, tick) VALUES (?, ?, ?)
 ON CONFLICT (schedule) DO UPDATE SET at = excluded.at, tick = excluded.tick WHERE excluded.at > at
@@ -27,10 +33,11 @@ ON CONFLICT (schedule) DO UPDATE SET at = excluded.at, tick = excluded.tick WHER
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Tick).decode
+_decode_posts = msgspec.json.Decoder(list[PostRow]).decode
 
 
 class SqliteBoard:
-    """Pauses, ticks and turns in the store."""
+    """Pauses, posts, ticks and turns in the store."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`."""
@@ -47,6 +54,17 @@ class SqliteBoard:
     async def resume(self, queue: str) -> bool:
         """Let workers lease again."""
         return await self._store.write(lambda tx: _changes(tx, "DELETE FROM pause WHERE queue = ?", queue))
+
+    async def post(self, post: Post) -> bool:
+        """Tell every worker something, and drop posts whose time is over."""
+        check_post(post)
+        return await self._store.write(lambda tx: _post(tx, post))
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        """Take a post down."""
+        if not can_be_posted(name):
+            return False
+        return await self._store.write(lambda tx: _changes(tx, _WITHDRAW, kind, name, tx.wall))
 
     async def tick(self, tick: Tick) -> bool:
         """Note the newest tick of a schedule. Of many workers at the same moment, most need no write lock."""
@@ -74,9 +92,19 @@ class SqliteBoard:
 
 def _read(view: View) -> Notices:
     rows = view.db.execute(_READ).fetchall()
-    paused = tuple(Pause(queue, at, by) for _, _, queue, at, by in rows if queue is not None)
-    cancels, cancelled, *_ = rows[0]
-    return Notices(paused, cancels, read_cancelled(cancelled))
+    paused = tuple(Pause(queue, at, by) for _, _, _, queue, at, by in rows if queue is not None)
+    cancels, cancelled, raw, *_ = rows[0]
+    posts = () if raw is None else posts_of(_decode_posts(raw), view.wall)
+    return Notices(paused, cancels, read_cancelled(cancelled), posts)
+
+
+def _post(tx: Transaction, post: Post) -> bool:
+    tx.db.execute("DELETE FROM post WHERE until <= ?", (tx.wall,))
+    standing, is_there = tx.db.execute(_STANDING, (post.kind, post.name)).fetchone()
+    if is_there:
+        return False
+    check_room(standing)
+    return _changes(tx, _POST, post.kind, post.name, post.until, _encode(row_of(post)).decode())
 
 
 def _changes(tx: Transaction, statement: str, *values: object) -> bool:

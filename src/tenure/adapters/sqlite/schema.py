@@ -177,8 +177,32 @@ CREATE TABLE tally (
 CREATE TABLE act (seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, act BLOB NOT NULL);
 """
 
+_SIXTH = """
+-- What operators tell workers besides pauses (Board.post). post: as JSON (rules/post_row.py)
+CREATE TABLE post (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- wall time; NULL: until it is withdrawn
+    until REAL,
+    post TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+
+-- Small documents, such as access tokens
+CREATE TABLE key_value (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    data BLOB NOT NULL,
+    version TEXT NOT NULL,
+    -- wall time; NULL: never
+    expires_at REAL,
+    PRIMARY KEY (kind, name)
+);
+CREATE INDEX key_value_expires ON key_value (expires_at) WHERE expires_at IS NOT NULL;
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 
 
 def check_library() -> None:

@@ -1,8 +1,9 @@
-"""The state on SQLite: the six ports over the store that the broker stands on too."""
+"""The state on SQLite: the seven ports over the store that the broker stands on too."""
 
 from tenure.adapters.sqlite.act_log import SqliteActLog
 from tenure.adapters.sqlite.board import SqliteBoard
 from tenure.adapters.sqlite.journal import SqliteJournal
+from tenure.adapters.sqlite.key_values import SqliteKeyValues
 from tenure.adapters.sqlite.ledger import SqliteLedger
 from tenure.adapters.sqlite.records import SqliteRecords
 from tenure.adapters.sqlite.roster import SqliteRoster
@@ -10,7 +11,7 @@ from tenure.adapters.sqlite.store import Store
 
 
 class SqliteState:
-    """Ledger, records, roster, journal, board and audit log in one file."""
+    """Ledger, records, roster, journal, board, audit log and key-values in one file."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`, which the broker may share."""
@@ -21,6 +22,7 @@ class SqliteState:
         self._journal = SqliteJournal(store)
         self._board = SqliteBoard(store)
         self._acts = SqliteActLog(store)
+        self._key_values = SqliteKeyValues(store)
 
     @property
     def ledger(self) -> SqliteLedger:
@@ -51,6 +53,11 @@ class SqliteState:
     def acts(self) -> SqliteActLog:
         """The audit log."""
         return self._acts
+
+    @property
+    def key_values(self) -> SqliteKeyValues:
+        """Small documents by kind and name."""
+        return self._key_values
 
     def wall(self) -> float:
         """The clock of this machine."""

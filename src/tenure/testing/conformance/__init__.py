@@ -1,7 +1,8 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
     broker/   twenty-nine themes, from sending to crashing
-    state/    ledger, records, roster, journal (readers, samples, tallies), board and its turns, acts, wall time
+    state/    ledger, records, roster, journal (readers, samples, tallies), board (posts, turns), acts, key-values,
+              wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
     contract  every line of the contract, with the tests for it
 
@@ -55,7 +56,9 @@ from tenure.testing.conformance.state import (
     Board,
     Following,
     Journal,
+    KeyValues,
     Ledger,
+    Posts,
     Records,
     Roster,
     Samples,
@@ -106,8 +109,10 @@ STATE_SUITES: tuple[Suite, ...] = (
     Samples,
     Tallies,
     Board,
+    Posts,
     Turns,
     Acts,
+    KeyValues,
     WallTime,
 )
 

@@ -451,4 +451,18 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "a reader of the journal wakes for each event, and learns what it missed": ("Following",),
     "a tally that is stored twice is one, and each step is kept for its time": ("Tallies",),
     "acts are kept for 400 days, whatever becomes of the events": ("Acts",),
+    "a post stands until it is withdrawn or its time is over, whatever else is said on the board": ("Posts",),
+    "a document is changed only by whoever knows its latest version, of many at once by one": (
+        "KeyValues.test_of_many_writers_at_once_one_wins_each_version",
+        "KeyValues.test_a_stale_version_changes_nothing",
+        "KeyValues.test_one_that_is_made_anew_is_not_the_old_one",
+    ),
+    "a document whose time is over is gone for every verb": (
+        "KeyValues.test_what_has_expired_is_gone_for_every_verb",
+        "KeyValues.test_it_expires_by_the_clock_of_the_store",
+    ),
+    "what a store cannot keep is refused before anything is stored": (
+        "KeyValues.test_what_cannot_be_kept_is_refused_before_anything_is_stored",
+        "Posts.test_what_cannot_be_posted_is_refused",
+    ),
 }

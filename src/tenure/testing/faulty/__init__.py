@@ -42,6 +42,7 @@ from tenure.testing.faulty.honest_state import (
     HonestActLog,
     HonestBoard,
     HonestJournal,
+    HonestKeyValues,
     HonestLedger,
     HonestRecords,
     HonestRoster,
@@ -51,7 +52,15 @@ from tenure.testing.faulty.honest_state import (
 from tenure.testing.virtual import VirtualClock
 
 Part = (
-    HonestBroker | HonestLedger | HonestRecords | HonestRoster | HonestJournal | HonestBoard | HonestActLog | HonestWall
+    HonestBroker
+    | HonestLedger
+    | HonestRecords
+    | HonestRoster
+    | HonestJournal
+    | HonestBoard
+    | HonestActLog
+    | HonestKeyValues
+    | HonestWall
 )
 
 

@@ -9,12 +9,13 @@ from typing import ClassVar
 from tenure.act import Act, StoredAct
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
+from tenure.key_value import KeyValue
 from tenure.lease import Lease
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Post, PostKind, Tick
 from tenure.owner import Member, Owner
 from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
-from tenure.state import KEPT_SAMPLES, ActLog, Board, Journal, Ledger, Records, Roster, State
+from tenure.state import KEPT_SAMPLES, ActLog, Board, Journal, KeyValues, Ledger, Records, Roster, State
 from tenure.tally import Tally
 from tenure.testing.virtual import VirtualClock
 
@@ -189,6 +190,14 @@ class HonestBoard:
         """Pass it on."""
         return await self.inner.resume(queue)
 
+    async def post(self, post: Post) -> bool:
+        """Pass it on."""
+        return await self.inner.post(post)
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        """Pass it on."""
+        return await self.inner.withdraw(kind, name)
+
     async def tick(self, tick: Tick) -> bool:
         """Pass it on."""
         return await self.inner.tick(tick)
@@ -229,6 +238,39 @@ class HonestActLog:
         return await self.inner.prune(older_than_seconds)
 
 
+class HonestKeyValues:
+    """Passes everything on to the state's key-values."""
+
+    caught_by: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, inner: State, clock: VirtualClock) -> None:
+        """Stand in front of `inner.key_values`."""
+        self.inner = inner.key_values
+        self.clock = clock
+
+    async def get(self, kind: str, name: str) -> KeyValue | None:
+        """Pass it on."""
+        return await self.inner.get(kind, name)
+
+    async def list(self, kind: str) -> list[KeyValue]:
+        """Pass it on."""
+        return await self.inner.list(kind)
+
+    async def put(
+        self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
+    ) -> KeyValue | None:
+        """Pass it on."""
+        return await self.inner.put(kind, name, data, expect=expect, expires_at=expires_at)
+
+    async def remove(self, kind: str, name: str, *, expect: str | None = None) -> bool:
+        """Pass it on."""
+        return await self.inner.remove(kind, name, expect=expect)
+
+    async def prune(self) -> int:
+        """Pass it on."""
+        return await self.inner.prune()
+
+
 class HonestWall:
     """Passes the store's wall time on; faults override it."""
 
@@ -257,6 +299,7 @@ class HonestState:
         self._journal: Journal = part if isinstance(part, HonestJournal) else inner.journal
         self._board: Board = part if isinstance(part, HonestBoard) else inner.board
         self._acts: ActLog = part if isinstance(part, HonestActLog) else inner.acts
+        self._key_values: KeyValues = part if isinstance(part, HonestKeyValues) else inner.key_values
         self._wall = part.wall if isinstance(part, HonestWall) else inner.wall
 
     @property
@@ -288,6 +331,11 @@ class HonestState:
     def acts(self) -> ActLog:
         """The audit log, perhaps with the fault."""
         return self._acts
+
+    @property
+    def key_values(self) -> KeyValues:
+        """The key-values, perhaps with the fault."""
+        return self._key_values
 
     def wall(self) -> float:
         """The wall time, perhaps with the fault."""

@@ -133,6 +133,8 @@ class HandlerStack(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
     #: So long ago.
     progress_age_seconds: float | None = None
+    #: The text of `progress` was left out, because the one who asked may not see payloads.
+    redacted: bool = False
 
 
 def question_name(id: str) -> str:

@@ -2,7 +2,8 @@
 
 `noticing.py` says what is asked, once a second and for as long as it is asked. What this worker does not hold it leaves
 to others. An answer is a key-value that lapses by itself. At most a few are written a second, those that waited longest
-first. While nothing is asked, nothing runs. An answer that cannot be written is not tried again: the next reading asks again.
+first. While nothing is asked, nothing runs. An answer that cannot be written is not tried again: the next reading of
+the board asks again.
 
 Runs beside the path (`beside.py`), so it answers while a handler blocks the worker's loop.
 """

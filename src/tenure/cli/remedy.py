@@ -58,6 +58,8 @@ _REMEDIES = {
     "result_timeout": "Ask again with tenure show; the message goes on.",
     "result_gone": "Nothing: the message is completed.",
     "message_not_found": "Check the id and the place.",
+    "not_running": "Look with tenure show where it is.",
+    "stack_unanswered": "Ask again; look at its worker with tenure workers.",
     # Command line
     "bad_target": "Name module:attribute, or a URL.",
     "import_failed": "Fix the module.",

@@ -178,7 +178,8 @@ class Look:
         try:
             asked = await self._on_loop(lambda: self._loop.create_task(conversation.stack()))
         except TimeoutError:
-            self._name_who_blocks(asyncio.current_task(self._loop), seen)
+            # Its own process goes on meanwhile; what it asks of its context waits.
+            seen.note = "another handler blocks the worker's event loop; its process was looked at from outside"
             seen.stack = await _dumped(conversation, delivery)
             return
         try:

@@ -1,4 +1,4 @@
-"""Where a handler is: its frames, how far its message is, and who hears of it. In virtual time but for the last part."""
+"""Where a handler is: its frames, how far its message is, who hears of it. In virtual time but for the last part."""
 
 import asyncio
 import logging
@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tenure import Context, SyncContext, Tenure
+from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadArgument, MessageNotFound, NotRunning, StackUnanswered
 from tenure.handler_stack import (
     ANSWER_KIND,
@@ -398,8 +399,8 @@ def app() -> Tenure:
 
     @app.task
     def spins(ctx: SyncContext, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not ctx.stopping:
+        until = SYSTEM_CLOCK.monotonic() + seconds
+        while SYSTEM_CLOCK.monotonic() < until and not ctx.stopping:
             pass
 
     return app
@@ -413,8 +414,9 @@ async def held(app: Tenure, id: str) -> None:
 
 async def taken(app: Tenure, id: str) -> Lease:
     """By a consumer that is no worker."""
-    queue = (await app.record(id) or pytest.fail()).queue
-    (lease,) = await app.broker.lease(LeaseRequest("nobody/1", "r", (queue,), 1, 60.0))
+    record = await app.record(id)
+    assert record is not None
+    (lease,) = await app.broker.lease(LeaseRequest("nobody/1", "r", (record.queue,), 1, 60.0))
     assert lease.id == id
     return lease
 

@@ -231,6 +231,7 @@ def register(app: Tenure) -> None:
     app.task(hold_gil)
     app.task(name="hold_gil_in_process", runs_in="process")(hold_gil)
     app.task(runs_in="process")(match_badly)
+    app.task(name="match_badly_in_thread")(match_badly)
     app.task(crash_twice)
     app.task(max_attempts=3, retry_delay=0.05)(fail)
     app.task(kill_worker)

@@ -1,13 +1,13 @@
 """Where a handler is, asked of real workers whose handlers do what handlers should not."""
 
 import os
-import time
+import signal
 
 import pytest
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import StackUnanswered
 from tenure.handler_stack import FrameKind, HandlerStack, Holds, Place
-from tenure.plural import plural
 
 from .grounds import on
 from .stage import Stage
@@ -17,12 +17,9 @@ from .test_supervising import supervise
 ANSWER_SECONDS = 2.0
 
 
-def look(stage: Stage, id: str, *, wait: float = 10.0) -> HandlerStack:
-    """Ask, and measure how long the answer takes."""
-    asked = time.monotonic()
-    seen = stage.do(stage.app.operate.stack(id, wait=wait))
-    stage.measured("from the question to the answer", time.monotonic() - asked, at_most=ANSWER_SECONDS)
-    return seen
+def look(stage: Stage, id: str) -> HandlerStack:
+    """Ask, with patience for a busy machine."""
+    return stage.do(stage.app.operate.stack(id, wait=10.0))
 
 
 def functions(seen: HandlerStack) -> list[str]:
@@ -38,7 +35,9 @@ def test_a_worker_with_a_blocked_loop_says_which_line_blocks_it_and_whom_it_hold
     (blocks,) = stage.submit("block_loop", {"seconds": 600.0})
     stage.until_started(2)
 
+    asked = SYSTEM_CLOCK.monotonic()
     seen = look(stage, blocks)
+    stage.measured("from the question to the answer", SYSTEM_CLOCK.monotonic() - asked, at_most=ANSWER_SECONDS)
     assert (seen.runs_in, seen.holds, seen.pid) == (Place.LOOP, Holds.LOOP, worker.pid)
     assert functions(seen)[-1] == "block_loop"
     assert seen.stack.frames[-1].file.endswith("scenarios/tasks.py")
@@ -113,13 +112,13 @@ def test_a_child_process_that_is_stopped_says_so(stage: Stage) -> None:
     (id,) = stage.submit("nap_in_process", {"seconds": 0.0, "gate": "open"})
     stage.until_started(1)
     child = stage.runs()[0].pid
-    os.kill(child, 19)
+    os.kill(child, signal.SIGSTOP)
     try:
         seen = look(stage, id)
         assert "is stopped" in seen.note
         assert not seen.stack.frames
     finally:
-        os.kill(child, 18)
+        os.kill(child, signal.SIGCONT)
     stage.open_gate("open")
     stage.until_settled()
     stage.verdict()
@@ -145,12 +144,12 @@ def test_workers_under_a_supervisor_answer_for_themselves(stage: Stage, keeper: 
     ids = stage.submit("block_loop", {"seconds": 600.0}, count=2)
     stage.until_started(2)
     answers = [look(stage, id) for id in ids]
-    assert len({seen.pid for seen in answers}) == 2, plural(len(answers), "answer")
+    assert len({seen.pid for seen in answers}) == 2
     assert {seen.holds for seen in answers} == {Holds.LOOP}
 
 
 @on("sqlite")
-def test_a_worker_that_dies_before_it_answers_is_a_clear_error(stage: Stage) -> None:
+def test_a_worker_that_stands_still_is_a_clear_error_and_answers_when_it_goes_on(stage: Stage) -> None:
     stage.configure(lease=60, sweep_interval=5)
     worker = stage.worker()
     (id,) = stage.submit("pass_gate", {"gate": "open"})
@@ -165,3 +164,17 @@ def test_a_worker_that_dies_before_it_answers_is_a_clear_error(stage: Stage) -> 
     stage.open_gate("open")
     stage.until_settled()
     stage.verdict()
+
+
+@on("sqlite")
+@pytest.mark.parametrize("keeper", ["worker", "supervisor"])
+def test_a_supervisor_answers_for_a_worker_whose_gil_is_held(stage: Stage, keeper: str) -> None:
+    """No thread of that process can answer; its supervisor sees that it does not tick."""
+    stage.configure(lease=60, sweep_interval=5)
+    supervise(stage, 1, "--heartbeat", keeper)
+    (id,) = stage.submit("match_badly_in_thread", {})
+    stage.until_started(1)
+    seen = look(stage, id)
+    assert (seen.holds, seen.pid, seen.task) == (Holds.GIL, stage.runs()[0].pid, "match_badly_in_thread")
+    assert functions(seen)[-1] == "match_badly"
+    assert seen.stack.frames[-1].function == "match"

@@ -134,7 +134,10 @@ class Beside:
             store_seconds=store_seconds(broker.traits.snapshot_seconds),
         )  # fmt: skip
         self._has_statistics = options.statistics
-        self._watchdog = Watchdog(self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack))
+        self._watchdog = Watchdog(
+            self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack),
+            on_look=(lambda: None) if tether is None else tether.tick,
+        )  # fmt: skip
         look = Look(
             lambda: listener.runs, clock, own_thread=options.own_thread, silent_seconds=self._watchdog.silent_seconds
         )

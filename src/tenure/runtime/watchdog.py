@@ -21,8 +21,10 @@ BLOCKED_SECONDS = 1.0
 class Watchdog:
     """Looks at one loop from another."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None]) -> None:
-        """Watch `loop`, whose thread is the caller's."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None],
+                 on_look: Callable[[], None] = lambda: None) -> None:  # fmt: skip
+        """Watch `loop`, whose thread is the caller's. `on_look` is called at every look: we move."""
+        self._on_look = on_look
         self._loop = loop
         self._thread_id = threading.get_ident()
         self._on_blocked = on_blocked
@@ -34,6 +36,7 @@ class Watchdog:
         self._seen = _awake()
         while True:
             self._loop.call_soon_threadsafe(self._answer)
+            self._on_look()
             looked = _awake()
             await asyncio.sleep(LOOK_SECONDS)
             now = _awake()

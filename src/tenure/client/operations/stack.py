@@ -132,7 +132,7 @@ def _why(member: Member | None, record: Record) -> str:
             f"the store last heard it {member.silent_seconds:.0f} s ago. A handler holds the GIL of {where}, or that "
             "is stopped, dead, or cut off from the store"
         )
-    return f"the store hears it, so {where} lives. It runs an older Tenure, or a handler held its GIL; ask again"
+    return f"{where} is alive as far as the store knows. A handler holds its GIL, or it runs an older Tenure"
 
 
 def _must_run(record: Record, consequence: str) -> None:

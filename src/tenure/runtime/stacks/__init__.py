@@ -2,4 +2,5 @@
 
 `frames` reads stacks of this process, `dump` those of a process that does not answer, `look` finds the run of one
 message and looks at it, `answers` writes what was seen for the one who asked (`client/operations/stack.py`).
+`silent_workers` answers in a supervisor for a worker that does not move at all.
 """

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from tenure.errors import BrokerError
-from tenure.handler_stack import ANSWER_KIND, ANSWER_SECONDS, encoded, question_name
+from tenure.handler_stack import ANSWER_KIND, ANSWER_SECONDS, HandlerStack, encoded, question_name
 from tenure.notice import Post
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.stacks.look import Look
@@ -23,6 +23,14 @@ logger = logging.getLogger("tenure.stacks")
 
 #: So many answers to one reading of the board.
 MOST_ANSWERS = 4
+
+
+async def write_answer(key_values: KeyValues, seen: HandlerStack, wall: float) -> None:
+    """Keep it for those who asked. Another answer at the same moment may stay instead: it is as new."""
+    name = question_name(seen.id)
+    before = await key_values.get(ANSWER_KIND, name)
+    expect = None if before is None else before.version
+    await key_values.put(ANSWER_KIND, name, encoded(seen), expect=expect, expires_at=wall + ANSWER_SECONDS)
 
 
 class StackAnswers:
@@ -60,15 +68,12 @@ class StackAnswers:
             for name in sorted(ours, key=lambda name: self._answered.get(name, 0))[:MOST_ANSWERS]:
                 self._count += 1
                 self._answered[name] = self._count
-                await self._answer(name, ours[name])
+                await self._answer(ours[name])
 
-    async def _answer(self, name: str, delivery: Delivery) -> None:
+    async def _answer(self, delivery: Delivery) -> None:
         try:
             seen = await self._look.at(delivery, owner=self._owner(), wall=self._wall())
-            data, expires_at = encoded(seen), self._wall() + ANSWER_SECONDS
-            before = await self._key_values.get(ANSWER_KIND, name)
-            expect = None if before is None else before.version
-            await self._key_values.put(ANSWER_KIND, name, data, expect=expect, expires_at=expires_at)
+            await write_answer(self._key_values, seen, self._wall())
         except BrokerError as error:
             logger.warning(
                 "could not answer where the handler of %s is (%s); it may be asked again", delivery.id, error

@@ -77,9 +77,18 @@ def marked(frames: Iterable[StackFrame], own: str) -> list[StackFrame]:
     return [msgspec.structs.replace(frame, kind=kind) for frame, kind in zip(inside, kinds, strict=True)]
 
 
+def runs_handler(frames: Iterable[StackFrame]) -> bool:
+    """Whether a thread with these frames is in a handler."""
+    return any(_is_entry(frame) for frame in frames)
+
+
+def _is_entry(frame: StackFrame) -> bool:
+    return (frame.file, frame.function.rpartition(".")[2]) in _ENTRIES
+
+
 def _from_entry(frames: list[StackFrame]) -> list[StackFrame]:
     for place, frame in enumerate(frames):
-        if (frame.file, frame.function.rpartition(".")[2]) in _ENTRIES:
+        if _is_entry(frame):
             return frames[place:]
     return frames
 

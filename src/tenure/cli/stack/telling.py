@@ -37,7 +37,7 @@ def tell(out: "Console", seen: HandlerStack, *, full: bool) -> None:
     """Everything, on a console."""
     from rich.text import Text
 
-    out.print(Text.assemble((one_line(seen.id), "bold"), f" {_headline(seen)}"))
+    out.print(Text.assemble((one_line(seen.id), "bold"), f" {one_line(_headline(seen))}"))
     for line in _about(seen):
         out.print(line)
     standstill = _standstill(seen)

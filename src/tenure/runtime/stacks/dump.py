@@ -13,6 +13,7 @@ import faulthandler
 import os
 import re
 import signal
+import threading
 from collections.abc import Callable
 
 from tenure.handler_stack import StackFrame
@@ -40,8 +41,12 @@ class Dump:
 
     def __init__(self) -> None:
         """A pipe of its own. Neither end ever waits: who writes is within a signal handler."""
-        self._reader, self.descriptor = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if hasattr(os, "pipe2") else _pipe()
-        self._is_handed_over = False
+        self._reader, self.descriptor = os.pipe()
+        for end in (self._reader, self.descriptor):
+            os.set_blocking(end, False)
+        self._is_handed_over = self._is_closed = False
+        #: `take` may read on another loop than that which closes: a number that was given away must not be read.
+        self._lock = threading.Lock()
 
     def hand_over(self) -> None:
         """The process has its end now; ours of it is closed."""
@@ -50,7 +55,11 @@ class Dump:
 
     def close(self) -> None:
         """Let go of it."""
-        os.close(self._reader)
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            os.close(self._reader)
         if not self._is_handed_over:
             self.hand_over()
 
@@ -76,8 +85,8 @@ class Dump:
 
     def _read(self) -> bytes:
         found = b""
-        with contextlib.suppress(BlockingIOError):
-            while more := os.read(self._reader, _READ_BYTES):
+        with self._lock, contextlib.suppress(BlockingIOError):
+            while not self._is_closed and len(found) < _MOST_BYTES and (more := os.read(self._reader, _READ_BYTES)):
                 found += more
         return found
 
@@ -93,10 +102,3 @@ def parsed(text: str) -> dict[int, list[StackFrame]]:
         elif frame is not None:
             frames.insert(0, StackFrame(frame[1], int(frame[2]) if frame[2].isdigit() else None, frame[3]))
     return threads
-
-
-def _pipe() -> tuple[int, int]:
-    reader, writer = os.pipe()
-    for end in (reader, writer):
-        os.set_blocking(end, False)
-    return reader, writer

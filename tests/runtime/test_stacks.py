@@ -32,9 +32,11 @@ from tenure.key_value import MOST_BYTES
 from tenure.lease import Lease, LeaseRequest
 from tenure.notice import Post, PostKind
 from tenure.record import Progress
+from tenure.runtime.calling import without_stop
 from tenure.runtime.stacks.answers import MOST_ANSWERS
 from tenure.runtime.stacks.dump import parsed
 from tenure.runtime.stacks.frames import own_code, stack_of_task, stack_of_thread
+from tenure.runtime.stacks.silent_workers import told as told_from_outside
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 
@@ -185,6 +187,28 @@ def test_a_dump_is_read_thread_by_thread_the_outermost_first() -> None:
 @pytest.mark.parametrize("text", ["", "Thread 0x", '  File "cut off", line', "\x00" * 100])
 def test_a_dump_that_is_cut_off_is_no_error(text: str) -> None:
     assert parsed(text) == {}
+
+
+def handler_in(file: str, *functions: str) -> list[StackFrame]:
+    return [
+        StackFrame(without_stop.__code__.co_filename, 10, "without_stop"),
+        *(StackFrame(file, 1, f) for f in functions),
+    ]
+
+
+def test_a_supervisor_tells_the_thread_of_the_only_handler_from_those_that_wait() -> None:
+    asyncios = asyncio.__file__
+    threads = {
+        1: [StackFrame(asyncios, 1, "run")],
+        2: handler_in(asyncios, "start"),
+        3: handler_in("/app/jobs.py", "work"),
+    }
+    stack, _ = told_from_outside(threads)
+    assert functions(stack, FrameKind.USER) == ["work"]
+    stack, note = told_from_outside({**threads, 4: handler_in("/app/jobs.py", "other")})
+    assert not stack.frames
+    assert [branch.frames[-1].function for branch in stack.branches] == ["work", "other"]
+    assert "which of its handlers holds the GIL cannot be told" in note
 
 
 # --- bounds ---------------------------------------------------------------------------------------------
@@ -527,3 +551,14 @@ async def test_a_handler_that_blocks_the_loop_is_seen_doing_so(app: Tenure) -> N
         assert seen[0].holds is Holds.LOOP
         assert functions(seen[0].stack, FrameKind.USER) == ["blocks"]
         assert (seen[0].holds_seconds or 0.0) > 0.2
+
+
+@pytest.mark.real_time
+async def test_an_answer_to_an_earlier_question_is_not_taken_for_one(app: Tenure) -> None:
+    async with app:
+        handle = await app.submit("spins", {"seconds": 0})
+        await taken(app, handle.id)
+        old = msgspec.structs.replace(answer(FrameStack()), id=handle.id, taken_at=app.state.wall() - 30)
+        await app.state.key_values.put(ANSWER_KIND, handle.id, encoded(old), expect=None)
+        with pytest.raises(StackUnanswered):
+            await app.operate.stack(handle.id, wait=0.5)

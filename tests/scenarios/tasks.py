@@ -124,6 +124,7 @@ def hold_gil(ctx: SyncContext, seconds: int, gate: str = "", later: str = "") ->
 def match_badly(ctx: SyncContext) -> Answer:
     """A regular expression that backtracks for longer than any test: it holds the GIL in C, and is no sleep."""
     with traces().run(ctx):
+        time.sleep(1.0)  # its worker is at rest then: in the middle of a transaction it would keep SQLite's lock
         re.match(r"(a+)+$", "a" * 50 + "b")
         return {}
 

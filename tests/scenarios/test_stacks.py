@@ -69,6 +69,7 @@ def test_a_child_process_that_keeps_its_gil_is_seen_all_the_same(stage: Stage) -
     stage.until_started(1)
     child = stage.runs()[0].pid
     assert child != worker.pid
+    stage.until(lambda: look(stage, id).holds is not None, "it keeps the GIL")
 
     for _ in range(2):
         seen = look(stage, id)
@@ -154,7 +155,7 @@ def test_a_worker_that_stands_still_is_a_clear_error_and_answers_when_it_goes_on
     worker = stage.worker()
     (id,) = stage.submit("pass_gate", {"gate": "open"})
     stage.until_started(1)
-    worker.freeze()
+    stage.freeze(worker)
     try:
         with pytest.raises(StackUnanswered, match=rf"did not say within 4 s .* of {id} .*process {worker.pid} on"):
             stage.do(stage.app.operate.stack(id, wait=4.0))
@@ -174,6 +175,7 @@ def test_a_supervisor_answers_for_a_worker_whose_gil_is_held(stage: Stage, keepe
     supervise(stage, 1, "--heartbeat", keeper)
     (id,) = stage.submit("match_badly_in_thread", {})
     stage.until_started(1)
+    stage.until(lambda: look(stage, id).holds is not None, "it keeps the GIL")
     seen = look(stage, id)
     assert (seen.holds, seen.pid, seen.task) == (Holds.GIL, stage.runs()[0].pid, "match_badly_in_thread")
     assert functions(seen)[-1] == "match_badly"

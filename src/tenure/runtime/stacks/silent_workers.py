@@ -15,6 +15,7 @@ from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BrokerError
 from tenure.handler_stack import (
+    FrameKind,
     FrameStack,
     HandlerStack,
     Holds,
@@ -104,7 +105,7 @@ class SilentWorkers:
             return
         seconds, wall = worker.silent_seconds(self._clock.monotonic()), state.wall()
         is_stopped = SYSTEM_PROBE.look(worker.pid).is_stopped
-        stack, note = (FrameStack(), _STOPPED) if is_stopped else _told(await worker.dump())
+        stack, note = (FrameStack(), _STOPPED) if is_stopped else told(await worker.dump())
         seen = HandlerStack(
             id=id, queue=record.queue, task=record.task, owner=owner, taken_at=wall, phase=RunPhase.RUNNING,
             pid=worker.pid, stack=stack, holds=None if is_stopped else Holds.GIL, holds_seconds=seconds, note=note,
@@ -116,9 +117,11 @@ class SilentWorkers:
 _STOPPED = "its worker process is stopped (SIGSTOP, or a debugger): nothing moves until it is continued"
 
 
-def _told(threads: dict[int, list[StackFrame]]) -> tuple[FrameStack, str]:
+def told(threads: dict[int, list[StackFrame]]) -> tuple[FrameStack, str]:
     """The handler's frames, where only one handler is under way in a thread; else those of all, side by side."""
     stacks = [bounded(marked(frames, "")) for frames in threads.values() if runs_handler(frames)]
+    # A thread that has not come to the user's code, such as the loop's that starts one, waits for the GIL itself.
+    stacks = [one for one in stacks if any(frame.kind is FrameKind.USER for frame in one.frames)] or stacks
     if len(stacks) == 1:
         return stacks[0], "its worker process does not move, and its supervisor looked at it from outside"
     branches = tuple(StackBranch(f"thread {place}", one.frames) for place, one in enumerate(stacks, 1))

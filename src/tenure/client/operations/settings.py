@@ -1,5 +1,7 @@
 """Settings: what is in force, and where each came from. Secrets are masked."""
 
+from typing import Any
+
 import msgspec
 
 from tenure.client.operations.operations import Operations
@@ -53,7 +55,7 @@ def _in_force(registry: Registry, name: SettingName) -> SettingInForce:
     )
 
 
-def _masked(name: str, value: str | float | bool | None) -> str | float | bool | None:
+def _masked(name: str, value: Any) -> Any:
     if isinstance(value, str) and any(word in name for word in _SECRET_WORDS):
         return "…"
     return safe_url(value) if isinstance(value, str) else value

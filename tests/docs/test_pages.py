@@ -191,7 +191,8 @@ def test_blocks_are_of_a_kind_that_is_run_or_shown() -> None:
 
 def test_no_block_runs_until_its_reader_ends_it() -> None:
     for_ever = re.compile(
-        r"^(?:tenure worker (?!.*--until-empty)|tenure serve |uvicorn |flask |tail -f|tenure .*--watch).*$", re.MULTILINE
+        r"^(?:tenure worker (?!.*--until-empty)|tenure serve |uvicorn |flask |tail -f|tenure .*--watch).*$",
+        re.MULTILINE,
     )
     lines = [(block.place, line) for block in BLOCKS if block.language == "sh" for line in for_ever.findall(block.code)]
     assert [one for one in lines if not one[1].endswith("&")] == [], "a worker ends by itself with --until-empty"

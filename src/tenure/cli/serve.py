@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 @click.option("--verbose", "-v", is_flag=True, help="Log every request; without it, acts and refusals.")
 @json_option
 def serve(  # noqa: PLR0913 - one for each option
-    target: str | None, host: str, port: int | None, auth: str | None, base_path: str, grace: float | None, style: str | None,
-    *, view: bool, read_only: bool, open_on_loopback: bool, create: bool, verbose: bool, as_json: bool,
+    target: str | None, host: str, port: int | None, auth: str | None, base_path: str, grace: float | None,
+    style: str | None, *,
+    view: bool, read_only: bool, open_on_loopback: bool, create: bool, verbose: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve HTTP: routes for any language, live events.
 

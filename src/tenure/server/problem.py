@@ -52,6 +52,7 @@ _STATUS = {
     "key_conflict": 409,
     "message_not_found": 404,
     "unknown_queue": 404,
+    "queue_not_empty": 409,
     "unknown_schedule": 404,
     "ambiguous_id": 409,
     "not_dead": 409,

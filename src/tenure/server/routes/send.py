@@ -98,7 +98,7 @@ async def send_messages(ask: Ask[None, NewMessages]) -> Reply:
         try:
             queue = names.get(entry.queue) or names.setdefault(entry.queue, _queue(access, entry.queue))
             options = options_of(entry, None if key is None else f"{key}:{place}")
-            call = Call[None](TaskAddress(entry.task, queue), _payload(entry), options)
+            call: Call[None] = Call(TaskAddress(entry.task, queue), _payload(entry), options)
             batch.append(outgoing(call, {}, id=new_id(wall), client=ask.app.client, sent_at=wall))
             places.append(place)
         except TenureError as error:

@@ -14,7 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 #: From the first byte of a request, or from the connection, to the end of its headers.
 HEADER_SECONDS = 10.0
 
-#: While an answer waits for the client, it takes at least so much of it in so many seconds.
+#: While an answer waits for the client, it takes at least so much of it in so many seconds. What the system buffers
+#: (up to some MB for a quick client) moves in large steps, so the time is long.
 TAKING_SECONDS = 30.0
 LEAST_TAKEN_BYTES = 16_384
 

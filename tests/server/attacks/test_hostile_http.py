@@ -205,9 +205,7 @@ def test_a_body_is_never_unpacked(target: Target, coding: str) -> None:
     assert b"compressed" in answer
 
 
-@pytest.mark.parametrize(
-    "width", ["1e400", "-1e400", "9" * 5_000, "1e-400", "0." + "1" * 5_000]
-)
+@pytest.mark.parametrize("width", ["1e400", "-1e400", "9" * 5_000, "1e-400", "0." + "1" * 5_000])
 def test_a_number_that_no_program_holds_is_the_senders_mistake(target: Target, width: str) -> None:
     body = b'{"payload":{"image":"a.png","width":%s}}' % width.encode()
     answer = exchange(

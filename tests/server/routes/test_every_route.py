@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tenure.errors import BrokerError, ResultTimeout, StackUnanswered
+from tenure.server.problem import status_of
 from tenure.server.routes import ROUTES
 
 from .conftest import HELD_QUEUE, QUEUE, Served, filled
@@ -130,3 +132,10 @@ async def _act(calls: Calls, ids: dict[str, str]) -> None:
     kinds = {row["kind"] for row in acts["acts"]}
     assert {"moved", "edited", "redriven", "cancelled", "deleted", "paused", "resumed", "purged"} <= kinds
     assert {row["triggered_by"] for row in acts["acts"]} == {"http"}
+
+
+def test_no_route_answers_a_mistake_of_the_client_as_one_of_the_server() -> None:
+    of_the_store = (BrokerError, ResultTimeout, StackUnanswered)
+    for route in ROUTES:
+        wrong = [error for error in route.errors if status_of(error) >= 500 and not issubclass(error, of_the_store)]
+        assert not wrong, (route.path, wrong)

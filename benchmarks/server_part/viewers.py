@@ -38,9 +38,10 @@ class _Viewer(asyncio.Protocol):
 async def _main(url: str, count: int, query: str) -> None:
     loop, parts = asyncio.get_running_loop(), urlsplit(url)
     head = f"GET /api/v1/events/stream{query} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: text/event-stream\r\n\r\n"
+    host, _, port = parts.netloc.partition(":")
     viewers = []
     for _ in range(count):
-        _, viewer = await loop.create_connection(lambda: _Viewer(head.encode()), parts.hostname, parts.port)
+        _, viewer = await loop.create_connection(lambda: _Viewer(head.encode()), host, int(port))
         viewers.append(viewer)
     if not all(await asyncio.gather(*(viewer.begun for viewer in viewers))):
         sys.exit("a viewer was refused")

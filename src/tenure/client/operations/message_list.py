@@ -7,6 +7,7 @@ order; of several queues the newest of each are read and merged.
 """
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 import msgspec
 
@@ -22,6 +23,8 @@ from tenure.rules.queue_pattern import has_pattern, served_of
 ENDED = (MessageState.COMPLETED, MessageState.CANCELLED)
 #: So many rows are read before somebody is asked.
 MOST_ROWS = 200_000
+#: Where there is a limit to the time, it is looked at the clock after so many rows.
+_ROWS_IN_A_STEP = 1_000
 #: Of more queues than this the newest finished ones are not merged: that would be a read for each.
 _MOST_MERGED = 100
 
@@ -39,14 +42,19 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     looked_until: float | None = None
 
 
-async def listing(access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None) -> Listing:
-    """At most `query.limit` messages; those that have ended newest first. `keep`: only these, in the order of pages."""
+async def listing(
+    access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None, most_seconds: float | None = None
+) -> Listing:
+    """At most `query.limit` messages; those that have ended newest first. `keep`: only these, in the order of pages.
+
+    `most_seconds`: after so long it says where to go on, whatever was found. None: only the rows are bounded.
+    """
     if query.states[0] not in ENDED:
-        return await _paged(access, query, keep)
+        return await _paged(access, query, keep, most_seconds=most_seconds)
     newest_first = msgspec.structs.replace(query, backwards=True)
     queues = await _queues(access, query)
     if query.cursor or len(queues) == 1 or len(queues) > _MOST_MERGED:
-        return await _paged(access, newest_first)
+        return await _paged(access, newest_first, most_seconds=most_seconds)
     one_more = msgspec.structs.replace(newest_first, limit=query.limit + 1)
     found = await _newest(access, queues, one_more)
     return Listing(messages=found[: query.limit], is_more=len(found) > query.limit)
@@ -59,11 +67,18 @@ async def _queues(access: Access, query: Query) -> list[str]:
     return known if query.queues is None else served_of(known, query.queues)
 
 
-async def _paged(access: Access, query: Query, keep: Callable[[Browsed], bool] | None = None) -> Listing:
+async def _paged(
+    access: Access, query: Query, keep: Callable[[Browsed], bool] | None = None, *, most_seconds: float | None = None
+) -> Listing:
     found: list[Browsed] = []
     looked_at, until = 0, None
+    if most_seconds is not None:
+        query = msgspec.structs.replace(query, look_at=_ROWS_IN_A_STEP)
+    end = access.clock.monotonic() + (inf if most_seconds is None else most_seconds)
     cursor: str | None = query.cursor
     while cursor is not None and len(found) < query.limit and looked_at < MOST_ROWS:
+        if looked_at and access.clock.monotonic() >= end:
+            break
         left = query.limit - len(found)
         page = await access.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left))
         found += page.messages if keep is None else filter(keep, page.messages)

@@ -58,6 +58,8 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
     scan: bool = False
     #: The other way round: the newest arrival, the latest deadline or the newest end first. What has ended always is.
     newest_first: bool = False
+    #: Look for about so long, then say where to go on. None: until 200,000 messages were looked at.
+    most_seconds: float | None = None
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +111,9 @@ class MessageOperations(Operations):
         states = _states(access, query)
         hidden = tuple(hidden_states(access.broker, query.states, scan=query.scan))
         queues = await wanted_queues(access, query.queues)
-        found = await listing(access, _asked(query, states, queues)) if states and queues != () else _NOTHING
+        asked = _asked(query, states, queues)
+        shown = states and queues != ()
+        found = await listing(access, asked, most_seconds=query.most_seconds) if shown else _NOTHING
         if query.queues and not found.messages and not found.is_more:
             names = [full_name(access, queue) for queue in query.queues if not is_pattern(queue)]
             await check_known(access, names)

@@ -24,7 +24,7 @@ ENDED = (MessageState.COMPLETED, MessageState.CANCELLED)
 #: So many rows are read before somebody is asked.
 MOST_ROWS = 200_000
 #: Where there is a limit to the time, it is looked at the clock after so many rows.
-_ROWS_IN_A_STEP = 1_000
+_ROWS_IN_A_STEP = 2_000
 #: Of more queues than this the newest finished ones are not merged: that would be a read for each.
 _MOST_MERGED = 100
 
@@ -85,7 +85,8 @@ async def _paged(
         looked_at, cursor = looked_at + page.looked_at, page.cursor
         until = page.looked_until if page.looked_until is not None else until
     messages = await _read(access, found, has_ended=query.states[0] in ENDED)
-    if cursor is not None and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor)):
+    is_in_time = access.clock.monotonic() < end
+    if cursor is not None and is_in_time and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor)):
         cursor = None
     return Listing(
         messages=messages, is_more=cursor is not None, cursor=cursor, looked_at=looked_at, looked_until=until

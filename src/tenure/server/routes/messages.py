@@ -19,7 +19,7 @@ from tenure.server.routes.page import reply_list
 from tenure.server.routes.parameters import PageQuery, moment
 
 #: A rare match is looked for in requests of about so long each.
-_MOST_SECONDS = 0.08
+_MOST_SECONDS = 0.05
 
 
 class MessageListQuery(PageQuery, frozen=True, kw_only=True):

@@ -246,6 +246,12 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) ->
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
     look("health", APP, code=1)
+    made = look("token create", APP, "ci", "--scope", "read")
+    look("token list", APP)
+    look("token revoke", APP, made["id"])
+    with started("serve", APP, "--port", "0", "--json") as server:
+        assert server.process.stdout is not None
+        look.told("serve", server.process.stdout.readline())
     for more in ([], ["--processes", "1"]):
         with started("worker", APP, "--queue", "other", "--until-empty", "--json", *more) as worker:
             look.told("worker", worker.output())

@@ -20,24 +20,26 @@ from tenure.server.routes import ROUTES
 _HEAD = """\
 # HTTP API
 
-Every route of [`tenure serve`](../how-to/serve.md), below `/api/v1`, with the scope that it needs. A server shows the same with
-examples at `/api/v1/docs`, and for programs at `/api/v1/openapi.json` ([the one of this version](openapi.json)). It only grows: what
-is there stays, fields and routes may be added. How to use it: [call Tenure from any language](../how-to/call-from-any-language.md).
+Every route of [`tenure serve`](../how-to/serve.md), below `/api/v1`, with the scope that it needs. A server shows the
+same with examples at `/api/v1/docs`, and for programs at `/api/v1/openapi.json` ([the one of this
+version](openapi.json)). It only grows: what is there stays, fields and routes may be added. How to use it: [call
+Tenure from any language](../how-to/call-from-any-language.md).
 
-- Times named `_at`, `at` and `now` are Unix seconds, all others are spans in seconds. `null` means that it cannot be known, 0 that there
-  are none. Where a request takes a moment, it is Unix seconds or RFC 3339 with its offset.
+- Times named `_at`, `at` and `now` are Unix seconds, all others are spans in seconds. `null` means that it cannot be
+  known, 0 that there are none. Where a request takes a moment, it is Unix seconds or RFC 3339 with its offset.
 - A name in a path is percent-encoded: queue `shop/orders` is `/queues/shop%2Forders`.
 - What changes something needs `Content-Type: application/json`, also without a body.
 - Lists come in pages of `limit` rows: go on with `after` of the page before (`before` in the audit log). With
-  `Accept: application/x-ndjson` a list is a stream from there on, one JSON document a line, at most 1,000,000 of them; `limit` is then how
-  many are read at a time. The last line, `{"export": {"rows": 1200, "cut": false, "detail": ""}}`, says whether all is there.
+  `Accept: application/x-ndjson` a list is a stream from there on, one JSON document a line, at most 1,000,000 of
+  them; `limit` is then how many are read at a time. The last line, `{"export": {"rows": 1200, "cut": false, "detail":
+  ""}}`, says whether all is there.
 - Answers with an `ETag` are 304 for a client that sends it back as `If-None-Match`.
-- One request of an act on many messages changes 1,000 of them at most, and says `more`: the same request goes on. A request that
-  names nothing is refused; every message is meant by `"all": true` only.
-- An `Idempotency-Key` makes the ids of messages, `KEY:0` and so on: a repeat stores nothing twice. The key is compared in the whole
-  store, so put who you are into it.
-- Bodies, results, headers and the texts of errors need the scope `payload`; without it they are `null` or empty, and `redacted` is true.
-  A queue that an access token may not see does not exist for it.
+- One request of an act on many messages changes 1,000 of them at most, and says `more`: the same request goes on. A
+  request that names nothing is refused; every message is meant by `"all": true` only.
+- An `Idempotency-Key` makes the ids of messages, `KEY:0` and so on: a repeat stores nothing twice. The key is
+  compared in the whole store, so put who you are into it.
+- Bodies, results, headers and the texts of errors need the scope `payload`; without it they are `null` or empty, and
+  `redacted` is true. A queue that an access token may not see does not exist for it.
 
 ## Problems
 

@@ -14,8 +14,9 @@ from .conftest import filled
 
 pytestmark = pytest.mark.real_time
 
-#: Only the one or only the other has it, with the reason.
-_ONLY_HTTP = {"after"}  # pages
+#: Only routes have these: places in pages, and how far was looked.
+_ONLY_HTTP = {"after"}
+_ONLY_HTTP_OF = {"dead list URL": {"looked_at", "looked_until", "hidden", "paused"}}
 
 
 def _printed(*words: str) -> Any:

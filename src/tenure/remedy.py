@@ -85,6 +85,7 @@ _REMEDIES = {
     "not_browsable": "Use tenure queues for counts, tenure show for one message.",
     "not_confirmed": "Add --yes.",
     "unknown_queue": "Check the name of the queue.",
+    "queue_not_empty": "Purge it, or let its messages end first.",
     "unknown_schedule": "Run tenure schedules for the names.",
     "not_cancelled": "Nothing: they had ended before.",
     "ambiguous_id": "Type more of the id.",

@@ -1,5 +1,7 @@
 """Settings: what is in force, and where each came from. Secrets are masked."""
 
+from typing import Any
+
 import msgspec
 
 from tenure.client.operations.operations import Operations

@@ -1,6 +1,5 @@
 """Settings: what is in force, and where each came from. Secrets are masked."""
 
-from typing import Any
 
 import msgspec
 

@@ -79,6 +79,8 @@ _REMEDIES = {
     "token_not_found": "Run tenure token list for the ids.",
     "port_in_use": "Use another --port, or stop the program that has it.",
     "unprotected": "Make an access token first: tenure token create.",
+    "not_running": "Look with tenure show where it is.",
+    "stack_unanswered": "Ask again; look at its worker with tenure workers.",
     # Command line
     "bad_target": "Name module:attribute, or a URL.",
     "import_failed": "Fix the module.",

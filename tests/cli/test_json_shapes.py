@@ -43,7 +43,7 @@ app.schedule(resize.bind("x"), every=3600, name="hourly")
 @app.task(queue="long")
 async def report(ctx: Context) -> None:
     ctx.progress(0.5, "half")
-    await asyncio.sleep(120)
+    await asyncio.gather(asyncio.sleep(120))
 """
 
 Fields = dict[str, str]
@@ -189,6 +189,7 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
     with started("worker", APP, "--queue", "long") as worker:
         while not look("workers", APP)["workers"] or not look("show", APP, running)["progress"]:
             pass
+        look("stack", APP, running)
         look("pause", APP, "other")
         look("top", APP)
         look("acts", APP)

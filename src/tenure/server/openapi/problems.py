@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from tenure.errors import BrokerUnavailable, TenureError
+from tenure.errors import BadArgument, BrokerUnavailable, TenureError
 from tenure.server.errors import (
     CrossOrigin,
     ForbiddenScope,
@@ -26,7 +26,7 @@ from tenure.server.problem import MEDIA_TYPE, Problem, status_of
 from tenure.server.route import Route
 
 _EVERY = (
-    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, RequestTooLarge, RequestTooSlow, ServerBusy,
+    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, BadArgument, RequestTooLarge, RequestTooSlow, ServerBusy,
     BrokerUnavailable,
 )  # fmt: skip
 _INTERNAL = "internal"

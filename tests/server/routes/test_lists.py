@@ -234,11 +234,10 @@ async def test_a_rare_match_is_looked_for_in_short_requests(app: Tenure, monkeyp
     async with serving(app) as (_, client):
         for number in range(25):
             await _send(app, "mail", number)
-        answers, after = [], ""
-        while after is not None:
-            params = {"task": "none", "after": after}
+        answers: list[dict[str, Any]] = []
+        while not answers or answers[-1]["after"] is not None:
+            params = {"task": "none", "after": answers[-1]["after"] if answers else ""}
             answers.append((await client.get("/api/v1/messages", params=params)).json())
-            after = answers[-1]["after"]
         assert [one["looked_at"] for one in answers] == [10, 10, 5]
         assert [(one["messages"], one["more"]) for one in answers] == [([], True), ([], True), ([], False)]
 

@@ -57,8 +57,6 @@ _STATUS = {
     "unknown_schedule": 404,
     "ambiguous_id": 409,
     "not_dead": 409,
-    "not_running": 409,
-    "stack_unanswered": 504,
     "not_cancelled": 409,
     "not_confirmed": 409,
     "not_browsable": 409,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _PACKAGE = _NPM / "node_modules" / "@sparticuz" / "chromium"
-#: Unpacks itself into the temporary folder, with libraries that a machine without a browser may lack (nss, nspr, expat).
+#: Unpacks itself into the temporary folder, with libraries that a machine may lack (nss, nspr, expat).
 _UNPACK = "import c from '@sparticuz/chromium'; await c.executablePath()"
 #: No sandbox: tests run as root in containers too. Nothing is asked of hosts elsewhere.
 _FLAGS = (

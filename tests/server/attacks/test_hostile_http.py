@@ -8,7 +8,6 @@ import socket
 from collections.abc import Sequence
 
 import pytest
-
 from tests.cli.process import SOON
 
 from ..serving import answer_of  # noqa: TID252 - the helpers of the folder above
@@ -167,7 +166,7 @@ def test_a_head_has_no_body(target: Target) -> None:
         "Authorization: Bearer tnr_", "Authorization: Bearer tnr_zzzzzzzzzzzz_" + "0" * 64, "Authorization: Basic :",
         "If-None-Match: " + '",' * 500, "Last-Event-ID: " + "9" * 400, "Accept-Encoding: gzip;q=x,;,*;q=",
         "Accept: " + ",;" * 500, "Content-Type: \xff", "Sec-Fetch-Site: \xff", "Expect: 100-continue",
-        "Upgrade: websocket", "Range: bytes=0-0,-1", "Forwarded: for=\"", "X-Forwarded-For: \xff,,,",
+        "Upgrade: websocket", "Range: bytes=0-0,-1", 'Forwarded: for="', "X-Forwarded-For: \xff,,,",
     ],
 )  # fmt: skip
 def test_a_header_of_nonsense_is_no_mistake_of_ours(target: Target, header: str) -> None:
@@ -185,7 +184,8 @@ _ONE = b'{"messages":[{"queue":"mail","task":"resize","payload":%s}]}'
 @pytest.mark.parametrize(
     "body",
     [
-        b"[" * 300_000, b'{"messages":' * 100_000, _ONE % (b"[" * 20_000), b"\xff\xfe", b'{"messages":[{"queue":"\xff"}]}',
+        b"[" * 300_000, b'{"messages":' * 100_000, _ONE % (b"[" * 20_000), b"\xff\xfe",
+        b'{"messages":[{"queue":"\xff"}]}',
         '{"messages":[]}'.encode("utf-16"), b"\xef\xbb\xbf{}", b"null", b"1e999", b'"\\ud800"', b"{}{}", b"NaN",
         b'{"messages":[{"queue":"mail","task":"\\ud800","payload":1}]}', _ONE % b'"\\udc00"', b"\x00", b"// {}",
         b'{"messages":' + b"9" * 100_000 + b"}",

@@ -59,9 +59,9 @@ async def test_who_takes_nothing_is_cut_off_and_then_the_others_are_served(
     async with running(tmp_path) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
         clients = [await greedy(port) for _ in range(MOST_REQUESTS)]
         async with asyncio.timeout(20):
-            while (await client.get("/api/v1/session")).status_code != 503:  # every place is held
+            while (await client.get("/api/v1/session")).status_code != 503:  # noqa: ASYNC110 - until every place is held
                 await asyncio.sleep(0.02)
-            while (await client.get("/api/v1/session")).status_code != 200:
+            while (await client.get("/api/v1/session")).status_code != 200:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.05)
         for _, writer in clients:
             writer.transport.abort()

@@ -15,6 +15,7 @@ from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
 from tenure.server import export
 from tenure.server.principal import AccessScope
+from tenure.server.routes import messages
 from tenure.testing.virtual import VirtualClock
 
 from ..asking import bearer, client_of, new_token, serving  # noqa: TID252 - the helpers of the folder above
@@ -226,6 +227,20 @@ async def test_filters_are_combined(app: Tenure) -> None:
         ):  # fmt: skip
             found = (await client.get("/api/v1/messages", params=params)).json()
             assert len(found["messages"]) == count, params
+
+
+async def test_a_rare_match_is_looked_for_in_short_requests(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "_LOOK_AT", 10)
+    async with serving(app) as (_, client):
+        for number in range(25):
+            await _send(app, "mail", number)
+        answers, after = [], ""
+        while after is not None:
+            params = {"task": "none", "after": after}
+            answers.append((await client.get("/api/v1/messages", params=params)).json())
+            after = answers[-1]["after"]
+        assert [one["looked_at"] for one in answers] == [10, 10, 5]
+        assert [(one["messages"], one["more"]) for one in answers] == [([], True), ([], True), ([], False)]
 
 
 @pytest.mark.parametrize("id", ["ns/a", "日本 🦆", "a b", "100%", "a+b", "..", "../x", "a?b#c", "%2F", "\\", "."])

@@ -79,5 +79,5 @@ class RequestLog:
 
 
 def _plain(text: str) -> str:
-    """What clients choose cannot forge a line, or steer a terminal: an application around has a formatter of its own."""
+    """What clients choose cannot forge a line, or steer a terminal: the application around may format it."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

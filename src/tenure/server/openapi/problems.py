@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from tenure.errors import BrokerUnavailable, TenureError
+from tenure.errors import BadArgument, BrokerUnavailable, TenureError
 from tenure.server.errors import (
     AmbiguousLength,
     CrossOrigin,
@@ -27,8 +27,8 @@ from tenure.server.problem import MEDIA_TYPE, Problem, status_of
 from tenure.server.route import Route
 
 _EVERY = (
-    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, AmbiguousLength, RequestTooLarge, RequestTooSlow,
-    ServerBusy, BrokerUnavailable,
+    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, BadArgument, AmbiguousLength, RequestTooLarge,
+    RequestTooSlow, ServerBusy, BrokerUnavailable,
 )  # fmt: skip
 _INTERNAL = "internal"
 

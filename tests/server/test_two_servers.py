@@ -1,4 +1,4 @@
-"""Two servers of one store, one of them killed: clients of the other one notice nothing, and its streams go on there."""
+"""Two servers of one store, one of them killed: clients of the other notice nothing, and its streams go on there."""
 
 import asyncio
 import contextlib
@@ -90,7 +90,7 @@ async def test_who_asks_the_other_server_notices_nothing_when_one_is_killed(kind
         await app.state.journal.append([Event(EventKind.DEAD, app.clock.wall(), "mail", "x", id) for id in some])
 
     async with Tenure(url) as app:
-        with served(url) as (first, one), served(url) as (_, two):
+        with served(url, "--create") as (first, one), served(url, "--create") as (_, two):
             follower = Follower()
             following = asyncio.create_task(follower.follow(str(one.base_url)))
             async with asking_on(str(two.base_url)) as statuses:

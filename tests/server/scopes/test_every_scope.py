@@ -1,4 +1,4 @@
-"""Every route × every scope × own and foreign queue × token, cookie and hook: what the table says, and nothing leaks."""
+"""Every route × every scope × own and foreign queue × token, cookie, hook: what the table says, and nothing leaks."""
 
 import asyncio
 import re
@@ -70,7 +70,7 @@ async def _follow(asking: Asking, path: str, headers: dict[str, str]) -> Answer:
         "headers": [(name.lower(), value) for name, value in request.headers.raw], "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8383),
     }  # fmt: skip
-    streaming = asyncio.ensure_future(asking.application(scope, receive, send))  # type: ignore[arg-type]
+    streaming = asyncio.ensure_future(asking.application(scope, receive, send))
     await asyncio.sleep(3)
     left.set()
     await streaming

@@ -36,6 +36,7 @@ _STATUS = {
     "cross_origin": 403,
     "not_json": 415,
     "request_invalid": 422,
+    "ambiguous_length": 400,
     "request_too_large": 413,
     "request_too_slow": 408,
     "too_many_attempts": 429,
@@ -56,8 +57,6 @@ _STATUS = {
     "unknown_schedule": 404,
     "ambiguous_id": 409,
     "not_dead": 409,
-    "not_running": 409,
-    "stack_unanswered": 504,
     "not_cancelled": 409,
     "not_confirmed": 409,
     "not_browsable": 409,
@@ -158,7 +157,7 @@ def _headers(error: TenureError) -> dict[str, str]:
         headers["Allow"] = ", ".join(error.allowed)
     if error.code == "unauthenticated":
         headers["WWW-Authenticate"] = 'Bearer realm="tenure"'
-    if error.code in {"request_too_large", "request_too_slow"}:
+    if error.code in {"request_too_large", "request_too_slow", "ambiguous_length"}:
         headers["Connection"] = "close"  # what is left of the body is not read
     return headers
 

@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from tenure.client.operations.queues import PurgeResult, QueueChange, QueueList, QueueStatus
-from tenure.errors import NotBrowsable, QueueNotEmpty, UnknownQueue
+from tenure.errors import BadArgument, NotBrowsable, QueueNotEmpty, UnknownQueue
 from tenure.message import MessageState
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
@@ -115,6 +115,6 @@ ROUTES = (
         example={
             "queue": "acme-tasks", "purged": 0, "would": {"ready": 40, "delayed": 2}, "dry_run": True, "more": False,
         },
-        errors=(UnknownQueue, NotBrowsable),
+        errors=(UnknownQueue, NotBrowsable, BadArgument),
     ),
 )  # fmt: skip

@@ -29,7 +29,7 @@ async def test_its_worker_says_where_a_running_handler_is(
     async with serving(app) as (application, client), app.worker():
         served = Served(app, application, client)
         handle = await patient.submit()
-        while (await handle.status()).state != "leased":
+        while (await handle.status()).state != "leased":  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)
         answer = await served.post(f"/messages/{handle.id}/stack")
         assert answer.status_code == 200, answer.text

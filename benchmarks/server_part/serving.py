@@ -10,16 +10,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import quantiles
+from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from redis import Redis
+
+
+class Asked(NamedTuple):
+    """One request."""
+
+    #: Until the answer was there.
+    milliseconds: float
+    #: What the server and the store worked meanwhile, for this request or for others.
+    cpu_milliseconds: float
 
 
 class Serving:
     """A server that answers."""
 
-    def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
+    def __init__(self, pid: int, url: str, store: str) -> None:
         """Made by `serving`."""
         self.url = url
-        self._process = Path(f"/proc/{process.pid}")
+        self._process = Path(f"/proc/{pid}")
+        self._working = [pid, *_store_pids(store)]
         parts = urlsplit(url)
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
 
@@ -43,17 +56,23 @@ class Serving:
             raise RuntimeError(msg)
         return body
 
-    def ask(self, path: str, times: int, per_second: float) -> list[float]:
-        """Ask so often, at that pace; milliseconds of each."""
-        took: list[float] = []
+    def ask(self, path: str, times: int, per_second: float) -> list[Asked]:
+        """Ask so often, at that pace."""
+        took: list[Asked] = []
         due = time.perf_counter()
         for _ in range(times):
             time.sleep(max(0.0, due - time.perf_counter()))
-            began = time.perf_counter()
+            cpu, began = self._worked(), time.perf_counter()
             self.get(path)
-            took.append((time.perf_counter() - began) * 1e3)
+            milliseconds = (time.perf_counter() - began) * 1e3
+            took.append(Asked(milliseconds, (self._worked() - cpu) / 1e6))
             due = max(due + 1 / per_second, began)
         return took
+
+    def _worked(self) -> int:
+        """Nanoseconds of CPU of the server and the store, by the scheduler's account of each thread."""
+        threads = (thread for pid in self._working for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+        return sum(int(thread.read_text(encoding="ascii").split()[0]) for thread in threads)
 
     def share(self, seconds: float) -> float:
         """The share of a core that it takes meanwhile."""
@@ -69,9 +88,17 @@ def serving(store: str) -> Iterator[Serving]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             line = process.stdout.readline() if process.stdout is not None else ""
-            yield Serving(process, json.loads(line)["url"])
+            yield Serving(process.pid, json.loads(line)["url"], store)
         finally:
             process.terminate()
+
+
+def _store_pids(store: str) -> list[int]:
+    """The processes of the store, besides the server's own."""
+    if not store.startswith("redis"):
+        return []
+    with Redis.from_url(store) as client:
+        return [int(client.info("server")["process_id"])]
 
 
 def p99(values: list[float]) -> float:

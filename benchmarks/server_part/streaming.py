@@ -29,6 +29,8 @@ def _viewers(server: Serving, count: int, *more: str) -> Iterator["subprocess.Po
             msg = "the viewers did not start"
             raise RuntimeError(msg)
         yield process
+        if process.poll() is None:
+            process.communicate()
 
 
 def stream(kind: Kind, seconds: float) -> dict[str, float]:

@@ -11,11 +11,13 @@ import logging
 from tenure.app import Tenure
 from tenure.client.operations.operate import Operate
 from tenure.server.authentication import Authentication
+from tenure.server.events.viewers import Viewers
 from tenure.server.housekeeping import Housekeeping
 from tenure.server.options import ServerOptions
 from tenure.server.principal import AccessScope, Principal
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
+from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
 from tenure.server.tokens import Tokens
@@ -34,6 +36,9 @@ class Server:
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
         self.streams = StreamSlots(options.most_streams)
+        #: Who has a stream open, and what all of them share.
+        self.viewers = Viewers(app)
+        self.snapshots = Snapshots(app)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()
         self.housekeeping: Housekeeping | None = None
@@ -52,6 +57,7 @@ class Server:
     async def stop(self) -> None:
         """End streams and what runs beside requests, and close the store unless somebody else opened it."""
         self.stopping.set()
+        self.viewers.end()
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)

@@ -1,0 +1,74 @@
+"""Viewers: who looks at this server now, and the feeds that they share.
+
+One of them belongs to each server process. While anybody looks, feeds say once a second what they left out.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+from tenure.app import Tenure
+from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.feed import Feed
+from tenure.server.events.stream import Stream, Ticks
+from tenure.server.events.tail import Tail
+
+_FLUSH_SECONDS = 1.0
+#: So many viewers read the journal at once to see what they missed.
+_REPLAYS = 4
+
+
+class Viewers:
+    """Everybody who has a stream open."""
+
+    def __init__(self, app: Tenure) -> None:
+        """Nobody yet."""
+        self.tail = Tail(app)
+        self._app = app
+        self._feeds: dict[tuple[EventFilter, EventRights], Feed] = {}
+        self._streams: set[Stream] = set()
+        self._replays = asyncio.Semaphore(_REPLAYS)
+        self._flushing: asyncio.Task[None] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many streams are open."""
+        return len(self._streams)
+
+    @contextlib.contextmanager
+    def stream(
+        self, event_filter: EventFilter, rights: EventRights, *, after: int | None = None, ticks: Ticks | None = None
+    ) -> Iterator[Stream]:
+        """A stream, for as long as it is entered; the tail is followed around it."""
+        key = (event_filter, rights)
+        feed = self._feeds.get(key)
+        if feed is None:
+            feed = self._feeds[key] = Feed(event_filter, rights, self.tail.place, self._app.state.wall)
+            self.tail.listeners.add(feed)
+        stream = Stream(self._app, self.tail, feed, self._replays, after=after, ticks=ticks)
+        feed.followers.add(stream)
+        self._streams.add(stream)
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush())
+        try:
+            yield stream
+        finally:
+            self._streams.discard(stream)
+            feed.followers.discard(stream)
+            if not feed.followers:
+                self._feeds.pop(key, None)
+                self.tail.listeners.discard(feed)
+            if not self._streams and self._flushing is not None:
+                self._flushing.cancel()
+                self._flushing = None
+
+    def end(self) -> None:
+        """End every stream, each with a word when to come back."""
+        for one in tuple(self._streams):
+            one.end()
+
+    async def _flush(self) -> None:
+        while True:
+            await asyncio.sleep(_FLUSH_SECONDS)
+            for feed in tuple(self._feeds.values()):
+                feed.flush()

@@ -1,0 +1,183 @@
+"""Snapshots of one store: read once for all viewers of a server, and only while somebody looks.
+
+The store is asked as often as `BrokerTraits.snapshot_seconds` says: every second on SQLite and Redis, every 15 s in the
+cloud, where each look is paid for. Where reading takes long it is asked less often, so that looking takes at most a
+tenth of the time. A GET within the interval is answered from memory. Somebody who may see some queues only gets their
+part of the same snapshot: for them nothing is read again.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import msgspec
+
+from tenure.app import Tenure
+from tenure.client.operations.access import Access
+from tenure.client.operations.overview.headline import headline
+from tenure.client.operations.overview.reading import OverviewReader
+from tenure.client.operations.overview.rows import Overview, WorkerOverview, total_of
+from tenure.client.operations.redaction import without_note
+from tenure.errors import BrokerError
+
+logger = logging.getLogger("tenure.server")
+
+#: Looking takes at most one part in so many of the time.
+_SHARE = 10
+#: The pause after the store gave no answer.
+_AGAIN_SECONDS = 2.0
+
+#: Who sees the same gets the same.
+ViewKey = tuple[tuple[str, ...], bool]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """What was read at one moment, for those who see everything."""
+
+    #: Counts the snapshots of this process.
+    number: int
+    overview: Overview
+    #: When the reading ended, and when the next one may begin; monotonic.
+    made_at: float
+    next_at: float
+
+
+class Snapshots:
+    """What all viewers of one process share."""
+
+    def __init__(self, app: Tenure) -> None:
+        """Nothing is read before somebody looks."""
+        self._app = app
+        self._newest: Snapshot | None = None
+        self._reading: asyncio.Task[Snapshot] | None = None
+        self._views: dict[ViewKey, Overview] = {}
+        #: Messages that were made of the newest snapshot, by what they depend on (`ticks.py`).
+        self.messages: dict[Hashable, Any] = {}
+        self._watchers: list[tuple[Access, Callable[[], None]]] = []
+        self._ticking: asyncio.Task[None] | None = None
+
+    @property
+    def newest(self) -> Snapshot | None:
+        """The last one that was made. None: nobody has looked yet."""
+        return self._newest
+
+    async def current(self) -> Snapshot:
+        """A snapshot that is no older than the interval. Raises `BrokerError` while the store is away."""
+        newest = self._newest
+        if newest is not None and self._app.clock.monotonic() < newest.next_at:
+            return newest
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+            self._reading.add_done_callback(self._forget_reading)
+        # Whoever leaves does not end what the others wait for.
+        return await asyncio.shield(self._reading)
+
+    async def view(self, access: Access) -> Overview:
+        """The current snapshot as somebody may see it."""
+        return await self._view_of(await self.current(), access)
+
+    def known_view(self, access: Access) -> Overview | None:
+        """The newest snapshot as somebody may see it. None: it was not worked out for them yet."""
+        newest = self._newest
+        return newest.overview if newest is not None and _sees_all(access) else self._views.get(_key(access))
+
+    def next_in(self) -> float:
+        """Seconds until the next snapshot may be made."""
+        newest = self._newest
+        return 0.0 if newest is None else max(0.0, newest.next_at - self._app.clock.monotonic())
+
+    @contextlib.contextmanager
+    def watched(self, access: Access, wake: Callable[[], None]) -> Iterator[None]:
+        """Make snapshots for as long as it is entered; `wake` is called for each."""
+        watcher = (access, wake)
+        self._watchers.append(watcher)
+        if self._ticking is None:
+            self._ticking = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            self._watchers.remove(watcher)
+            if not self._watchers and self._ticking is not None:
+                self._ticking.cancel()
+                self._ticking = None
+
+    async def _tick(self) -> None:
+        is_away = False
+        while True:
+            try:
+                snapshot = await self.current()
+                for access in {_key(access): access for access, _ in self._watchers}.values():
+                    await self._view_of(snapshot, access)
+                is_away = False
+            except BrokerError as error:
+                if not is_away:
+                    logger.warning("no snapshot can be made (%s); viewers keep the last one", error)
+                is_away = True
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            for _, wake in self._watchers:
+                wake()
+            await asyncio.sleep(self.next_in())
+
+    async def _read(self) -> Snapshot:
+        clock, began = self._app.clock, self._app.clock.monotonic()
+        overview = await OverviewReader(self._app.operate.access).read()
+        ended = clock.monotonic()
+        pause = max(self._app.broker.traits.snapshot_seconds, _SHARE * (ended - began))
+        number = 1 if self._newest is None else self._newest.number + 1
+        self._newest = Snapshot(number, overview, ended, began + pause)
+        self._views.clear()
+        self.messages.clear()
+        return self._newest
+
+    def _forget_reading(self, reading: "asyncio.Task[Snapshot]") -> None:
+        self._reading = None
+        if not reading.cancelled():
+            reading.exception()  # whoever waits for it gets it
+
+    async def _view_of(self, snapshot: Snapshot, access: Access) -> Overview:
+        if _sees_all(access):
+            return snapshot.overview
+        key = _key(access)
+        known = self._views.get(key)
+        if known is None:
+            known = await visible(snapshot.overview, access)
+            if snapshot is self._newest:
+                self._views[key] = known
+        return known
+
+
+async def visible(overview: Overview, access: Access) -> Overview:
+    """The part of an overview that is there for somebody."""
+    sees = access.sees
+    leases = [one for one in overview.leases if sees(one.queue)]
+    if not access.sees_payload:
+        leases = list(map(without_note, leases))
+    if access.sees_every_queue:
+        return msgspec.structs.replace(overview, leases=tuple(leases))
+    queues = tuple(one for one in overview.queues if sees(one.queue))
+    workers = tuple(_worker(one, access) for one in overview.workers if access.sees_any(one.queues))
+    flows = await access.flows.read((access.selection, None), sees)
+    part = msgspec.structs.replace(
+        overview, queues=queues, leases=tuple(leases), workers=workers,
+        tasks=tuple(one for one in overview.tasks if sees(one.queue)), total=total_of(queues, workers, flows.total),
+    )  # fmt: skip
+    return msgspec.structs.replace(part, headline=headline(part))
+
+
+def _worker(worker: WorkerOverview, access: Access) -> WorkerOverview:
+    """Without the names of queues that are not there for them, and without what it holds of those."""
+    queues = tuple(one for one in worker.queues if access.sees_any([one]))
+    if len(queues) == len(worker.queues):
+        return worker
+    return msgspec.structs.replace(worker, queues=queues, holds=None, deadline=None)
+
+
+def _sees_all(access: Access) -> bool:
+    return access.sees_every_queue and access.sees_payload
+
+
+def _key(access: Access) -> ViewKey:
+    return (access.selection, access.sees_payload)

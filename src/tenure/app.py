@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
+import msgspec
+
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
 from tenure.broker_wait import open_when_there
 from tenure.call import Call, Options
 from tenure.claim_check import ClaimCheck
 from tenure.clock import SYSTEM_CLOCK, Clock
-from tenure.config import Settings, settings_from
+from tenure.config import ARGUMENT, Settings, settings_from, variables_read
 from tenure.door import Door, plain_reader
 from tenure.errors import BadArgument, BadURL, ConfigurationError
 from tenure.handle import Handle, Read, SyncHandle
@@ -73,6 +75,7 @@ class Tenure(Registry):
         - `clock`: Where the time comes from; for tests.
         - `must_exist`: A store that is not there is an error and is not created; for tools that only look.
         """
+        read = {} if settings is not None else variables_read()
         super().__init__(settings or settings_from(), client=client, namespace=namespace, middleware=middleware)
         self._lifespan = lifespan
         place: object = url or self.settings.url
@@ -85,6 +88,11 @@ class Tenure(Registry):
         #: The URL of the store.
         self.url = place
         checked = claim_check or self.settings.claim_check
+        self.in_force = msgspec.structs.replace(
+            self.settings, url=place, client=self.client, namespace=self.namespace, claim_check=checked
+        )
+        given = {"url": url, "client": client, "namespace": namespace, "claim_check": claim_check}
+        self.origins = read | _given(settings) | {name: ARGUMENT for name, value in given.items() if value}
         #: Where bodies go that are too large for the broker.
         self._claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
         self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
@@ -358,6 +366,14 @@ class Tenure(Registry):
     async def __aexit__(self, *_: object) -> None:
         """Close."""
         await self.close()
+
+
+def _given(settings: Settings | None) -> dict[str, str]:
+    """What was decided by a `Settings` that was passed."""
+    if settings is None:
+        return {}
+    usual = msgspec.structs.asdict(Settings())
+    return {name: ARGUMENT for name, value in msgspec.structs.asdict(settings).items() if value != usual[name]}
 
 
 def _listed(calls: Iterable[Call[R]]) -> list[Call[R]]:

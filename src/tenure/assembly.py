@@ -6,7 +6,6 @@ entry point group `tenure.brokers`: a function `connect(url, clock=…)` that re
 
 import importlib.util
 import logging
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from tenure.clock import Clock
 from tenure.errors import BadURL, ConfigurationError, MissingExtra
 from tenure.state import State
 from tenure.table import GroupTable
+from tenure.url import safe_url
 
 logger = logging.getLogger("tenure.assembly")
 
@@ -43,13 +43,6 @@ _EXTRAS = {
 }  # fmt: skip
 #: Clouds, where things cost money and have rights: there `create=yes` must be said.
 _MADE_IF_ASKED = ("sqs", "azure")
-#: A password, also one with a `/` or `@` that should have been quoted, and in options, or in a URL quoted in one:
-#: keys, signatures, tokens, and all that a connection string says after them.
-_SECRETS = re.compile(
-    r"((?::|%3A)(?:/|%2F){2}(?:(?!%3A|%2F|%40)[^/?#:@])*(?::|%3A)).*(?=@|%40)"
-    r"|((?:password|key|sig|signature|secret|token)(?:=|%3D))(?:(?!%26)[^&#])*",
-    re.IGNORECASE,
-)
 
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
@@ -139,11 +132,6 @@ def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
             return ContainerCloakroom(read_container(shown, parts), clock)
     msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_CLOAKROOMS}"
     raise BadURL(msg)
-
-
-def safe_url(url: str) -> str:
-    """The URL without its secrets, for errors, logs and screens."""
-    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)
 
 
 def full_url(url: str) -> str:

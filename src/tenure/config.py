@@ -12,6 +12,8 @@ import msgspec
 from tenure.errors import BadSetting
 
 DEFAULT_CLIENT = "default"
+#: For where a setting came from: an argument of the app.
+ARGUMENT = "argument"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,3 +180,34 @@ def settings_from(environment: Mapping[str, str] | None = None) -> Settings:
     if mistakes:
         raise BadSetting("; ".join(mistakes))
     return Settings(**values)
+
+
+class SettingName(msgspec.Struct, frozen=True, kw_only=True):
+    """How one setting can be set."""
+
+    field: str
+    #: The names of its environment variables, ours first.
+    variables: tuple[str, ...]
+    allowed: str
+
+
+def setting_names() -> tuple[SettingName, ...]:
+    """Every setting once, in the order in which they are read."""
+    found: dict[str, SettingName] = {}
+    for one in _SETTINGS:
+        known = found.get(one.field)
+        variables = one.names if known is None else (*known.variables, *one.names)
+        allowed = one.allowed if known is None else known.allowed
+        found[one.field] = SettingName(field=one.field, variables=variables, allowed=allowed)
+    return tuple(found.values())
+
+
+def variables_read(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """By setting, the environment variable that `settings_from` reads it from; those that are set."""
+    source = os.environ if environment is None else environment
+    found: dict[str, str] = {}
+    for one in _SETTINGS:
+        name = next((name for name in one.names if source.get(name, "").strip()), None)
+        if name is not None:
+            found.setdefault(one.field, name)
+    return found

@@ -17,7 +17,7 @@ import msgspec
 
 from tenure.broker import Broker, Sent
 from tenure.call import Call, Options
-from tenure.claim_check import ClaimCheck
+from tenure.claim_check import BodyGone, ClaimCheck
 from tenure.claim_check import send as send_checked
 from tenure.clock import Clock
 from tenure.errors import (
@@ -30,7 +30,7 @@ from tenure.errors import (
     TenureError,
 )
 from tenure.handle import Handle, Read
-from tenure.message import Outgoing, new_id
+from tenure.message import Message, Outgoing, new_id
 from tenure.operating import Operator, this_user
 from tenure.outgoing import outgoing
 from tenure.plural import plural
@@ -172,6 +172,15 @@ class Door:
             return out
         message = msgspec.structs.replace(out.message, sent_at=self.clock.wall())
         return msgspec.structs.replace(out, message=message)
+
+    async def whole(self, message: Message) -> Message:
+        """The message with its body, also where that was too large for the broker. Raises `BodyGone`, `BodyDamaged`."""
+        if message.ticket is None:
+            return message
+        if self._claim_check is None:
+            msg = f"its body lies at {message.ticket.place}, and this app has no claim_check; set it"
+            raise BodyGone(msg, elsewhere=True)
+        return await self._claim_check.fetch(message)
 
     # -- asking ------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
     cancel, delete, redrive   messages by id
     redrive_all               dead letters by what they are, at a rate (`redriving.py`)
     purge                     everything that waits in a queue
-    pause, resume             a queue
-    forget                    a schedule
+    replace                   a dead letter by a message that was sent in its place
+    pause, resume, delete     a queue
+    forget, pause, resume     a schedule; and that one was run by hand
 
 Each act goes in batches of one queue, and each batch is recorded before the next begins: an event (`event.py`), kept as
 long as the journal, and an act (`act.py`), kept for 400 days; both name the queue. What happened to a message is in its
@@ -30,7 +31,7 @@ from tenure.clock import Clock
 from tenure.errors import BrokerError
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
-from tenure.notice import Pause
+from tenure.notice import Pause, Post, PostKind
 from tenure.redriving import Redrive, Which, find, in_turn, kinds_of
 from tenure.state import State
 
@@ -101,6 +102,10 @@ class Operator:
         await self._record(kind, gone, queue, **more)
         return gone
 
+    async def replace(self, id: str, queue: str, kind: EventKind, *, new_id: str, to: str) -> bool:
+        """Remove a dead letter for which `new_id` was sent to queue `to`. False: it is not there any more, or runs."""
+        return bool(await _whole(self._delete([id], kind, queue, new_id=new_id, to=to)))
+
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Send dead letters back to their queue; the ids that were moved. `queue`: theirs, if that is known."""
         return [
@@ -159,12 +164,38 @@ class Operator:
             await self._write(EventKind.RESUMED, queue)
         return changed
 
-    async def forget(self, schedule: str) -> bool:
+    async def delete_queue(self, queue: str) -> bool:
+        """Take an empty queue off the list. False: something is in it, and it stays."""
+        changed = await self._broker.forget_queue(queue)
+        if changed:
+            await self._write(EventKind.QUEUE_DELETED, queue)
+        return changed
+
+    async def forget(self, schedule: str, queue: str | None = None) -> bool:
         """Forget the last tick of a schedule: it begins anew, or is no more. False: it was not known."""
         changed = await self._state.board.forget(schedule)
         if changed:
-            await self._write(EventKind.FORGOTTEN, None, schedule=schedule)
+            await self._write(EventKind.FORGOTTEN, queue, schedule=schedule)
         return changed
+
+    async def pause_schedule(self, schedule: str, queue: str | None = None) -> bool:
+        """Let no message be sent for the ticks of a schedule. False: it was paused already."""
+        post = Post(kind=PostKind.PAUSED_SCHEDULE, name=schedule, at=self._clock.wall(), by=self._by)
+        changed = await self._state.board.post(post)
+        if changed:
+            await self._write(EventKind.SCHEDULE_PAUSED, queue, schedule=schedule)
+        return changed
+
+    async def resume_schedule(self, schedule: str, queue: str | None = None) -> bool:
+        """Let a schedule go on. False: it was not paused."""
+        changed = await self._state.board.withdraw(PostKind.PAUSED_SCHEDULE, schedule)
+        if changed:
+            await self._write(EventKind.SCHEDULE_RESUMED, queue, schedule=schedule)
+        return changed
+
+    async def ran_schedule(self, schedule: str, queue: str, id: str) -> None:
+        """Record that a schedule was run by hand, and by which message."""
+        await _whole(self._write(EventKind.SCHEDULE_RUN, queue, [id], schedule=schedule))
 
     async def _batches(
         self, ids: Sequence[str], queue: str | None

@@ -17,6 +17,7 @@ from tenure.client.browse_all import browse_all
 from tenure.clock import Clock
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
+from tenure.rules.fingerprint import fingerprint
 
 _PAGE = 500
 
@@ -46,6 +47,8 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     task: str | None = None
     #: The code of the reason.
     reason: str | None = None
+    #: What it died of, as a group of dead letters is named (`rules/fingerprint.py`).
+    fingerprint: str | None = None
     #: Wall times: it died not before the one, and before the other.
     since: float | None = None
     before: float | None = None
@@ -55,6 +58,8 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     def holds(self, letter: Letter) -> bool:
         """Whether this one is meant."""
         if (self.task is not None and letter.task != self.task) or self.reason not in (None, letter.code):
+            return False
+        if self.fingerprint is not None and fingerprint(letter.browsed.task, letter.browsed.reason) != self.fingerprint:
             return False
         if self.since is None and self.before is None:
             return True
@@ -75,14 +80,14 @@ class Redrive(msgspec.Struct, frozen=True):
     moved: tuple[str, ...] = ()
 
 
-async def find(broker: Broker, queues: Sequence[str], which: Which) -> AsyncIterator[Letter]:
-    """The dead letters of these queues (names and patterns) that are meant; of each queue the first ones first."""
+async def find(broker: Broker, queues: Sequence[str] | None, which: Which) -> AsyncIterator[Letter]:
+    """The dead letters of these queues (names and patterns; None: all) that are meant; of each the first ones first."""
     left = math.inf if which.limit is None else which.limit
     query = Query(
-        states=(MessageState.DEAD,), queues=tuple(queues), task=which.task,
+        states=(MessageState.DEAD,), queues=None if queues is None else tuple(queues), task=which.task,
         since=which.since, until=which.before, limit=_PAGE,
     )  # fmt: skip
-    if not queues or left <= 0:
+    if (queues is not None and not queues) or left <= 0:
         return
     async for browsed in browse_all(broker, query):
         letter = _read(browsed)

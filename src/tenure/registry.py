@@ -40,6 +40,10 @@ class Registry(ABC):
         """Nothing but the middleware is registered yet. `client` and `namespace`: None: as the settings say."""
         #: The settings in force.
         self.settings = settings
+        #: The same with what was given as arguments; set by the app.
+        self.in_force = self.settings
+        #: Where settings came from, by their names: an environment variable, or `argument`. Missing: the default.
+        self.origins: dict[str, str] = {}
         #: Who sends; names the default queue.
         self.client = settings.client if client is None else _checked("client", client)
         #: The namespace of its queues and messages. None: it has none, and sees everything in the store.

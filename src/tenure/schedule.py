@@ -14,12 +14,17 @@ from typing import Literal, cast, get_args
 
 from tenure.call import Call, Options
 from tenure.errors import BadMessage, BadSchedule
+from tenure.message import Outgoing
 from tenure.outgoing import outgoing
 from tenure.timing.cron import Cron
 from tenure.timing.interval import Every
 
 #: What to do about ticks that nobody was there to send: one message for all of them, or none.
 Missed = Literal["once", "skip"]
+
+#: Headers of the message of a tick.
+SCHEDULE_HEADER = "tenure-schedule"
+SCHEDULED_FOR_HEADER = "tenure-scheduled-for"
 
 #: The same for every tick, so only the first one would ever run.
 _ONE_USE = ("id", "key", "at")
@@ -38,6 +43,16 @@ class Schedule:
     def next_after(self, moment: datetime) -> datetime:
         """The first tick after a moment that has a time zone, in UTC."""
         return datetime.fromtimestamp(self.moments.next_after(moment.timestamp()), UTC)
+
+
+def message_of(schedule: Schedule, *, id: str, at: float, client: str | None, sent_at: float) -> Outgoing:
+    """The message of a schedule for one moment."""
+    options = {**schedule.call.options, **schedule.options}
+    headers = cast("dict[str, str]", options.get("headers") or {})
+    own = {SCHEDULE_HEADER: schedule.name, SCHEDULED_FOR_HEADER: schedule.moments.iso(at)}
+    # Unique: while nobody comes to work, ticks do not pile up.
+    merged = {"unique": f"schedule:{schedule.name}", **options, "headers": headers | own}
+    return outgoing(schedule.call, cast("Options", merged), id=id, client=client, sent_at=sent_at)
 
 
 def schedule_from(

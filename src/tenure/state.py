@@ -26,6 +26,8 @@ from tenure.record import Progress, Record
 from tenure.sample import Sample, StoredSample
 from tenure.tally import Tally
 
+#: For `Board.take_turn`: the turn to sweep.
+SWEEP_TURN = "sweep"
 #: So many samples of each queue and task are kept.
 KEPT_SAMPLES = 1000
 

@@ -1,15 +1,24 @@
-"""What a URL says after its `?`: options, each with what it takes.
+"""What a URL says after its `?`: options, each with what it takes; and a URL without its secrets, for people.
 
 Every place that a URL can name reads its options here, so that a typo is told in the same words everywhere, and before
 anything was opened. Used by `adapters/<vendor>/`. Pure.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
 from tenure.errors import BadURL
+
+#: A password, also one with a `/` or `@` that should have been quoted, and in options, or in a URL quoted in one:
+#: keys, signatures, tokens, and all that a connection string says after them.
+_SECRETS = re.compile(
+    r"((?::|%3A)(?:/|%2F){2}(?:(?!%3A|%2F|%40)[^/?#:@])*(?::|%3A)).*(?=@|%40)"
+    r"|((?:password|key|sig|signature|secret|token)(?:=|%3D))(?:(?!%26)[^&#])*",
+    re.IGNORECASE,
+)
 
 
 def read_query(
@@ -66,3 +75,8 @@ def web_address(text: str) -> str | None:
     """An address of http or https without the slash at its end, or None."""
     parts = urlsplit(text)
     return text.rstrip("/") if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def safe_url(url: str) -> str:
+    """The URL without its secrets, for errors, logs and screens."""
+    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}…", url)

@@ -15,6 +15,9 @@ A tick is missed if it is older than `GRACE_SECONDS` when a worker comes to it, 
 most one message is sent for all that was missed, and none for the time before the schedule, or its present line,
 was first seen.
 
+While a schedule is paused (a post on the board), its ticks are noted and no message is sent for them; nothing of that
+is made up for later.
+
 Runs in every worker, beside the sweeper. Before: `app.schedule`. Next: `Broker.send`.
 """
 
@@ -23,28 +26,22 @@ import hashlib
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 from tenure.broker import Sent
-from tenure.call import Options
 from tenure.clock import Clock
 from tenure.errors import BadMessage, BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import Outgoing
-from tenure.notice import Tick
-from tenure.outgoing import outgoing
+from tenure.notice import PostKind, Tick
 from tenure.runtime.backoff import Backoff
-from tenure.schedule import Schedule
+from tenure.schedule import Schedule, message_of
 from tenure.state import Board
 
 logger = logging.getLogger("tenure.scheduling")
 
 #: A tick may be so late and still be on time: a start, a short outage, a clock that is set.
 GRACE_SECONDS = 60.0
-
-#: Headers of the message of a tick.
-SCHEDULE_HEADER = "tenure-schedule"
-SCHEDULED_FOR_HEADER = "tenure-scheduled-for"
 
 #: Sleeps end this often, because the wall clock may have jumped meanwhile; and never spin.
 _LOOK_SECONDS = 1.0
@@ -107,15 +104,17 @@ class Scheduler:
         if due:
             # Asked anew at each tick: most often another worker was faster, and there is nothing to send.
             known = {tick.schedule: tick for tick in await self._board.ticks()}
+            posts = (await self._board.read()).posts
+            paused = {post.name for post in posts if post.kind is PostKind.PAUSED_SCHEDULE}
             for schedule in due:
-                await self._settle(schedule, known.get(schedule.name), now)
+                await self._settle(schedule, known.get(schedule.name), now, is_paused=schedule.name in paused)
 
     def _is_due(self, name: str, now: float) -> bool:
         """Whether to ask the board: a tick has come, or the store's clock was set back behind the last one."""
         floor = self._floor.get(name)
         return floor is None or self._next[name] <= now or floor - now > _AHEAD_SECONDS
 
-    async def _settle(self, schedule: Schedule, known: Tick | None, now: float) -> None:
+    async def _settle(self, schedule: Schedule, known: Tick | None, now: float, *, is_paused: bool) -> None:
         is_first_look = schedule.name not in self._floor
         if known is not None and known.at - now > _AHEAD_SECONDS:
             known = await self._go_back(schedule, known, now)
@@ -129,13 +128,16 @@ class Scheduler:
             return
         is_late = now - at > GRACE_SECONDS
         missed = is_late or schedule.moments.next_after(known.at) < at
-        if is_late and schedule.missed == "skip":
+        if is_paused:
+            logger.info("schedule %s is paused: no message is sent for %s", schedule.name, _iso(schedule, at))
+            sent_id = ""
+        elif is_late and schedule.missed == "skip":
             logger.warning("schedule %s: the tick of %s was missed, and is skipped", schedule.name, _iso(schedule, at))
             sent_id = ""
         else:
             sent_id = await self._send(schedule, at, now)
         if await self._board.tick(_tick(schedule, at, sent_id)):
-            self._publish([_event(schedule, at, sent_id, now=now, missed=missed)])
+            self._publish([_event(schedule, at, sent_id, now=now, missed=missed, paused=is_paused)])
         self._plan(schedule, at)
 
     async def _send(self, schedule: Schedule, at: float, now: float) -> str:
@@ -144,7 +146,7 @@ class Scheduler:
         A refusal would be the same at every try, so the tick is given up and the next one gets its chance.
         """
         try:
-            message = _message(schedule, at, client=self._client, sent_at=now)
+            message = message_of(schedule, id=tick_id(schedule.name, at), at=at, client=self._client, sent_at=now)
             (sent,) = await self._broker.send([message])
             refusal = sent.refusal.text if sent.refusal is not None else None
         except BadMessage as error:
@@ -190,16 +192,6 @@ def tick_id(name: str, at: float) -> str:
     return f"{millis:012x}{hashlib.sha256(f'{millis}:{name}'.encode()).hexdigest()[:20]}"
 
 
-def _message(schedule: Schedule, at: float, *, client: str | None, sent_at: float) -> Outgoing:
-    options = {**schedule.call.options, **schedule.options}
-    headers = cast("dict[str, str]", options.get("headers") or {})
-    own = {SCHEDULE_HEADER: schedule.name, SCHEDULED_FOR_HEADER: _iso(schedule, at)}
-    # Unique: while nobody comes to work, ticks do not pile up.
-    merged = {"unique": f"schedule:{schedule.name}", **options, "headers": headers | own}
-    id = tick_id(schedule.name, at)
-    return outgoing(schedule.call, cast("Options", merged), id=id, client=client, sent_at=sent_at)
-
-
 def _tick(schedule: Schedule, at: float, message_id: str, *, first_seen: bool = False) -> Tick:
     task, next_at = schedule.call.task, schedule.moments.next_after(at)
     return Tick(
@@ -208,9 +200,10 @@ def _tick(schedule: Schedule, at: float, message_id: str, *, first_seen: bool = 
     )  # fmt: skip
 
 
-def _event(schedule: Schedule, at: float, message_id: str, *, now: float, missed: bool) -> Event:
+def _event(schedule: Schedule, at: float, message_id: str, *, now: float, missed: bool, paused: bool) -> Event:
     task = schedule.call.task
     data = {"schedule": schedule.name, "scheduled_for": _iso(schedule, at), "missed": missed}
+    data |= {"paused": True} if paused else {}
     return Event(
         EventKind.TICKED, now, queue=task.queue, task=task.name, message_id=message_id or None, data=data
     )  # fmt: skip

@@ -27,14 +27,14 @@ from tenure.plural import plural
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules import presence
 from tenure.runtime.backoff import Backoff
-from tenure.state import Board, Roster
+from tenure.state import SWEEP_TURN, Board, Roster
 
 logger = logging.getLogger("tenure.sweeper")
 
 LIVENESS_SECONDS = 1.0
 
 #: What the turn is called.
-TURN = "sweep"
+TURN = SWEEP_TURN
 #: When so much of a turn has passed, a sweep that goes on renews it.
 _RENEW_AFTER = 1 / 3
 #: So much of an interval passes before somebody without the turn asks again.

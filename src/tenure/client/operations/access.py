@@ -48,9 +48,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Access:
     """One store, for one identity."""
 
-    def __init__(
-        self, door: Door, registry: Registry, identity: Identity, *, flows: SharedFlows | None = None
-    ) -> None:
+    def __init__(self, door: Door, registry: Registry, identity: Identity, *, flows: SharedFlows | None = None) -> None:
         """Nothing is opened yet. `flows`: shared with others at the same store."""
         self.door = door
         self.registry = registry
@@ -138,6 +136,10 @@ class Access:
         if not self.sees_every_queue:
             return any(matches(one, [queue]) or matches(queue, [one]) for one in self._patterns)
         return self.namespace is None or self.sees(queue)
+
+    def of_theirs(self, queues: Sequence[str]) -> tuple[str, ...]:
+        """Those of a worker's names and patterns that may stand for a queue that is there for this identity."""
+        return tuple(one for one in queues if self._may_mean(one))
 
     async def reachable(self, wanted: Sequence[str] | None) -> tuple[str, ...] | None:
         """Those of the wanted queues (full names and patterns) that are there for this identity.

@@ -5,7 +5,16 @@ from typing import Any
 
 import msgspec
 
+from tenure.act import Act, StoredAct
+from tenure.client.operations.access import Access
+from tenure.client.operations.bulk import check_bounds
+from tenure.client.operations.naming import wanted_queues
 from tenure.client.operations.operations import Operations
+from tenure.rules.queue_pattern import matches
+
+_PAGE = 200
+#: One call looks at so many acts; people do little.
+_MOST_LOOKED_AT = 100_000
 
 
 class ActEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,4 +61,40 @@ class ActOperations(Operations):
         - `kinds`: Of these kinds only.
         - `queues`: On these queues only: names, or patterns.
         """
-        raise NotImplementedError
+        check_bounds(limit=limit)
+        access = await self._opened()
+        wanted = await wanted_queues(access, queues) if queues else None
+        found: list[StoredAct] = []
+        looked_at, place, is_over = 0, before, False
+        while not is_over and len(found) < limit and looked_at < _MOST_LOOKED_AT:
+            page = await access.state.acts.read(place, _PAGE)
+            is_over = len(page) < _PAGE
+            for one in page:
+                place, looked_at = one.seq, looked_at + 1
+                if _means(one.act, by, kinds, wanted) and _is_theirs(access, one.act):
+                    found.append(one)
+                    if len(found) == limit:
+                        is_over = is_over and one is page[-1]
+                        break
+        return ActList(acts=tuple(map(_entry, found)), before=None if is_over else place)
+
+
+def _means(act: Act, by: str | None, kinds: Sequence[str], queues: Sequence[str] | None) -> bool:
+    return (
+        (by is None or by.casefold() in act.by.casefold())
+        and (not kinds or act.kind in kinds)
+        and (queues is None or (act.queue is not None and matches(act.queue, queues)))
+    )
+
+
+def _is_theirs(access: Access, act: Act) -> bool:
+    """An act on no queue in particular is told to those who see every queue."""
+    return access.sees_every_queue if act.queue is None else access.sees(act.queue)
+
+
+def _entry(stored: StoredAct) -> ActEntry:
+    act = stored.act
+    return ActEntry(
+        seq=stored.seq, kind=act.kind, at=act.at, by=act.by, triggered_by=act.triggered_by, source=act.source,
+        queue=act.queue, count=act.count, ids=act.ids, data=act.data,
+    )  # fmt: skip

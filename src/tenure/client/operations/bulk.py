@@ -5,9 +5,15 @@ whoever was interrupted repeats the same call, and what was done is not found ag
 after the batch that is under way, which is recorded.
 """
 
-from collections.abc import Callable
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
+
+from tenure.client.operations.access import Access
+from tenure.errors import BadArgument
+from tenure.redriving import in_turn
 
 #: One call acts on so many messages unless it says otherwise.
 MOST_AT_ONCE = 10_000
@@ -32,3 +38,47 @@ class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...] = ()
     #: How many were found of each task and reason, such as "resize (max_attempts)", or of each state.
     kinds: dict[str, int] = {}
+
+
+def check_bounds(*, rate: float | None = None, limit: int = MOST_AT_ONCE) -> None:
+    """Raise `BadArgument` for a rate or a limit that lets nothing happen."""
+    if rate is not None and not (math.isfinite(rate) and rate > 0):
+        msg = f"rate={rate!r} is no number of messages a second above 0; nothing was changed"
+        raise BadArgument(msg)
+    if limit < 1:
+        msg = f"limit={limit!r} lets nothing happen; nothing was changed"
+        raise BadArgument(msg)
+
+
+def bulk_result(
+    found: Mapping[str, str],
+    done: Sequence[str],
+    kinds: Mapping[str, int],
+    *,
+    dry_run: bool = False,
+    more: bool = False,
+) -> BulkResult:
+    """What an act on these messages came to."""
+    return BulkResult(
+        found=len(found), done=len(done), skipped=0 if dry_run else len(found) - len(done), dry_run=dry_run, more=more,
+        ids=tuple(found if dry_run else done), kinds=dict(kinds),
+    )  # fmt: skip
+
+
+async def carry_out(
+    access: Access, queue_of: Mapping[str, str], act: Callable[[Sequence[str], str], Awaitable[list[str]]], *,
+    rate: float | None = None, progressed: Progressed | None = None,
+) -> list[str]:  # fmt: skip
+    """Act on messages, each with its queue, in batches of one queue, at most `rate` a second; those that were changed.
+
+    Cancelled in the middle, the batch under way is carried out and recorded, and no other one begins.
+    """
+    ids, done, dealt_with = list(queue_of), list[str](), 0
+    limit = access.broker.traits.batch_limit
+    async for some in in_turn(ids, access.clock, asyncio.sleep, batch_limit=limit, per_second=rate):
+        for queue in dict.fromkeys(queue_of[id] for id in some):
+            done += await act([id for id in some if queue_of[id] == queue], queue)
+        dealt_with += len(some)
+        if progressed is not None:
+            progressed(dealt_with, len(ids))
+    return done

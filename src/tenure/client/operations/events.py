@@ -4,8 +4,17 @@ from typing import Any
 
 import msgspec
 
+from tenure.client.operations.access import Access
+from tenure.client.operations.bulk import check_bounds
+from tenure.client.operations.event_choice import EventChoice
+from tenure.client.operations.naming import wanted_queues
 from tenure.client.operations.operations import Operations
-from tenure.event import EventKind
+from tenure.client.operations.redaction import safe_data
+from tenure.event import Event, EventKind, StoredEvent
+
+_PAGE = 1_000
+#: One call looks at so many events.
+_MOST_LOOKED_AT = 20_000
 
 
 class EventEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,4 +72,64 @@ class EventOperations(Operations):
 
     async def events(self, query: EventQuery | None = None) -> EventPage:
         """Return one page of events; looks at a bounded number of them."""
-        raise NotImplementedError
+        query = EventQuery() if query is None else query
+        check_bounds(limit=query.limit)
+        access = await self._opened()
+        choice = await event_choice(access, query)
+        first, last = await access.state.journal.first(), await access.state.journal.last()
+        if choice is None:
+            return EventPage(events=(), after=last, first=first, last=last, gap=False)
+        if choice.message is not None:
+            return await _about(access, choice, query, first, last)
+        found: list[StoredEvent] = []
+        after, looked_at = max(query.after, first - 1), 0
+        while len(found) < query.limit and looked_at < _MOST_LOOKED_AT:
+            page = await access.state.journal.read(after, _PAGE)
+            for one in page:
+                after, looked_at = one.seq, looked_at + 1
+                if choice.means(one.event) and is_theirs(access, one.event):
+                    found.append(one)
+                    if len(found) == query.limit:
+                        break
+            if len(page) < _PAGE:
+                break
+        gap = 0 < query.after < first - 1 or query.after > last
+        entries = tuple(event_entry(one, sees_payload=access.sees_payload) for one in found)
+        return EventPage(events=entries, after=min(after, last), first=first, last=last, gap=gap)
+
+
+async def event_choice(access: Access, query: EventQuery) -> EventChoice | None:
+    """Which events are meant. None: none of the queues is there for this identity."""
+    wanted = [*query.queues, *([f"{query.client}-tasks"] if query.client else [])]
+    queues = await wanted_queues(access, wanted) if wanted else None
+    if queues == ():
+        return None
+    return EventChoice(
+        kinds=frozenset(query.kinds), queues=queues, task=query.task, message=query.message, owner=query.owner,
+        everything=True,
+    )  # fmt: skip
+
+
+def is_theirs(access: Access, event: Event) -> bool:
+    """Whether an event is there for this identity. One that is about no queue is told to those who see every queue."""
+    return access.sees_every_queue if event.queue is None else access.sees(event.queue)
+
+
+def event_entry(stored: StoredEvent, *, sees_payload: bool) -> EventEntry:
+    """An event as it is answered; without texts of handlers and errors for who may not see payloads."""
+    event = stored.event
+    return EventEntry(
+        seq=stored.seq, kind=event.kind, at=event.at, queue=event.queue, task=event.task,
+        message_id=event.message_id, owner=event.owner, attempt=event.attempt, seconds=event.seconds,
+        data=event.data if sees_payload else safe_data(event.data), redacted=not sees_payload,
+    )  # fmt: skip
+
+
+async def _about(access: Access, choice: EventChoice, query: EventQuery, first: int, last: int) -> EventPage:
+    """Events of one message, which the journal finds without reading all of it."""
+    about = await access.state.journal.about(choice.message or "", limit=_PAGE)
+    meant = [one for one in about if one.seq > query.after and choice.means(one.event)]
+    found = [one for one in meant if is_theirs(access, one.event)][: query.limit]
+    after = found[-1].seq if len(found) == query.limit else last
+    entries = tuple(event_entry(one, sees_payload=access.sees_payload) for one in found)
+    return EventPage(events=entries, after=after, first=first, last=last, gap=False)

@@ -1,20 +1,25 @@
-"""The messages that `tenure messages` lists: as many as were asked for, from pages that are bounded each.
+"""A page of messages: as many as were asked for, from pages of the broker that are bounded each.
 
 One page of a broker reads so many rows and no more (`Query.look_at`), so a rare match needs several. They are read one
-after the other until enough was found, the end was reached, or so many rows were read that the person should decide
-whether to go on: then the cursor says where.
+after the other until enough was found, the end was reached, or so many rows were read that whoever asks should decide
+whether to go on: then the cursor says where. What has ended comes newest first: one queue is paged by the broker's own
+order; of several queues the newest of each are read and merged.
 """
+
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tenure.app import Tenure
 from tenure.broker import Query
-from tenure.cli.finished import FINISHED, newest, with_records
-from tenure.cli.naming import known_queues
-from tenure.cli.seen import Seen, read
+from tenure.client.operations.access import Access
+from tenure.client.operations.listed_message import ListedMessage, listed, listed_ended
+from tenure.client.operations.naming import known_queues
+from tenure.message import MessageState
 from tenure.query import Browsed
 from tenure.rules.queue_pattern import has_pattern, served_of
 
+#: They have another order than the others, and a broker keeps little of them.
+ENDED = (MessageState.COMPLETED, MessageState.CANCELLED)
 #: So many rows are read before somebody is asked.
 MOST_ROWS = 200_000
 #: Of more queues than this the newest finished ones are not merged: that would be a read for each.
@@ -24,7 +29,7 @@ _MOST_MERGED = 100
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, and how far was looked."""
 
-    seen: list[Seen]
+    messages: list[ListedMessage]
     #: There are more, or there may be.
     is_more: bool
     #: Where to go on. None: at the end, or several queues were merged.
@@ -34,43 +39,64 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     looked_until: float | None = None
 
 
-async def listing(app: Tenure, query: Query) -> Listing:
-    """At most `query.limit` messages; the finished ones newest first."""
-    if query.states[0] not in FINISHED:
-        return await _paged(app, query)
+async def listing(access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None) -> Listing:
+    """At most `query.limit` messages; those that have ended newest first. `keep`: only these, in the order of pages."""
+    if query.states[0] not in ENDED:
+        return await _paged(access, query, keep)
     newest_first = msgspec.structs.replace(query, backwards=True)
-    queues = await _queues(app, query)
+    queues = await _queues(access, query)
     if query.cursor or len(queues) == 1 or len(queues) > _MOST_MERGED:
-        return await _paged(app, newest_first)
+        return await _paged(access, newest_first)
     one_more = msgspec.structs.replace(newest_first, limit=query.limit + 1)
-    seen = await newest(app, queues, one_more)
-    return Listing(seen=seen[: query.limit], is_more=len(seen) > query.limit)
+    found = await _newest(access, queues, one_more)
+    return Listing(messages=found[: query.limit], is_more=len(found) > query.limit)
 
 
-async def _queues(app: Tenure, query: Query) -> list[str]:
+async def _queues(access: Access, query: Query) -> list[str]:
     if query.queues is not None and not has_pattern(query.queues):
         return list(query.queues)
-    known = sorted(await known_queues(app))
+    known = sorted(await known_queues(access))
     return known if query.queues is None else served_of(known, query.queues)
 
 
-async def _paged(app: Tenure, query: Query) -> Listing:
+async def _paged(access: Access, query: Query, keep: Callable[[Browsed], bool] | None = None) -> Listing:
     found: list[Browsed] = []
     looked_at, until = 0, None
     cursor: str | None = query.cursor
     while cursor is not None and len(found) < query.limit and looked_at < MOST_ROWS:
         left = query.limit - len(found)
-        page = await app.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left))
-        found += page.messages
+        page = await access.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left))
+        found += page.messages if keep is None else filter(keep, page.messages)
         looked_at, cursor = looked_at + page.looked_at, page.cursor
         until = page.looked_until if page.looked_until is not None else until
-    seen = await with_records(app, found) if query.states[0] in FINISHED else [*map(read, found)]
-    if cursor is not None and not await _is_more(app, msgspec.structs.replace(query, cursor=cursor)):
+    messages = await _read(access, found, has_ended=query.states[0] in ENDED)
+    if cursor is not None and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor)):
         cursor = None
-    return Listing(seen=seen, is_more=cursor is not None, cursor=cursor, looked_at=looked_at, looked_until=until)
+    return Listing(
+        messages=messages, is_more=cursor is not None, cursor=cursor, looked_at=looked_at, looked_until=until
+    )
 
 
-async def _is_more(app: Tenure, query: Query) -> bool:
+async def _is_more(access: Access, query: Query) -> bool:
     """Whether one more is there, or may be: this part of the messages has none, and there are further parts."""
-    page = await app.broker.browse(msgspec.structs.replace(query, limit=1, bodies=False))
+    page = await access.broker.browse(msgspec.structs.replace(query, limit=1, bodies=False))
     return bool(page.messages) or page.cursor is not None
+
+
+async def _newest(access: Access, queues: Sequence[str], query: Query) -> list[ListedMessage]:
+    """At most `query.limit` messages of these queues that have ended, the last to end first."""
+    found: list[Browsed] = []
+    for queue in queues:
+        page = await access.broker.browse(msgspec.structs.replace(query, queues=(queue,), backwards=True))
+        found += page.messages
+    found.sort(key=lambda one: -(one.finished_at or 0.0))
+    return await _read(access, found[: query.limit], has_ended=True)
+
+
+async def _read(access: Access, found: Sequence[Browsed], *, has_ended: bool) -> list[ListedMessage]:
+    """Each as far as it can be read. What has ended needs its record; one that was forgotten meanwhile is left out."""
+    wall = access.clock.wall()
+    if not has_ended:
+        return [listed(one, wall) for one in found]
+    records = [(one, await access.state.records.get(one.id, one.queue)) for one in found]
+    return [listed_ended(one, record, wall) for one, record in records if record is not None]

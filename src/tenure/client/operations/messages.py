@@ -1,15 +1,35 @@
 """Messages: a page of them by filters, one with its whole life; cancel and delete."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from tenure.client.operations.bulk import MOST_AT_ONCE, BulkResult, Progressed
+from tenure.broker import Query
+from tenure.client.browse_all import browse_all
+from tenure.client.operations.access import Access
+from tenure.client.operations.browsable import check_shown, hidden_states
+from tenure.client.operations.bulk import (
+    MOST_AT_ONCE,
+    BulkResult,
+    Progressed,
+    bulk_result,
+    carry_out,
+    check_bounds,
+)
+from tenure.client.operations.ids import find_records
 from tenure.client.operations.listed_message import ListedMessage
-from tenure.client.operations.message_detail import MessageDetail
+from tenure.client.operations.message_detail import MessageDetail, fetch
+from tenure.client.operations.message_list import ENDED, Listing, listing
+from tenure.client.operations.naming import check_known, full_name, paused, wanted_queues
 from tenure.client.operations.operations import Operations
+from tenure.client.operations.redaction import redacted_detail, redacted_listed
+from tenure.client.operations.run_figures import with_figures
+from tenure.errors import BadArgument
 from tenure.message import MessageState
 from tenure.notice import Pause
+from tenure.record import Record
+from tenure.rules.queue_pattern import is_pattern, matches
 
 #: What is being worked on comes first. What has ended is shown only when it is asked for.
 OPEN_STATES = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
@@ -36,6 +56,8 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     #: Also states that need a scan of a cloud's table, paid for by the row.
     scan: bool = False
+    #: The other way round: the newest arrival, the latest deadline or the newest end first. What has ended always is.
+    newest_first: bool = False
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,18 +104,46 @@ class MessageOperations(Operations):
 
     async def messages(self, query: MessageQuery | None = None) -> MessagePage:
         """Return one page of messages, changing nothing; without a query the first 50 that wait, run or are dead."""
-        raise NotImplementedError
+        query = MessageQuery() if query is None else query
+        access = await self._opened()
+        states = _states(access, query)
+        hidden = tuple(hidden_states(access.broker, query.states, scan=query.scan))
+        queues = await wanted_queues(access, query.queues)
+        found = await listing(access, _asked(query, states, queues)) if states and queues != () else _NOTHING
+        if query.queues and not found.messages and not found.is_more:
+            names = [full_name(access, queue) for queue in query.queues if not is_pattern(queue)]
+            await check_known(access, names)
+        messages = await with_figures(access, found.messages)
+        return MessagePage(
+            messages=tuple(messages if access.sees_payload else map(redacted_listed, messages)),
+            more=found.is_more, after=found.cursor, looked_at=found.looked_at, looked_until=found.looked_until,
+            hidden=hidden,
+            paused=tuple(one for one in await paused(access) if queues is None or matches(one.queue, queues)),
+        )  # fmt: skip
 
     async def message(self, id: str) -> MessageDetail:
         """Return everything that is known about one message, with its timeline.
 
         `id` may be the beginning of an id. Raises `MessageNotFound` or `AmbiguousId`.
         """
-        raise NotImplementedError
+        access = await self._opened()
+        found = await fetch(access, id)
+        return found if access.sees_payload else redacted_detail(found)
 
     async def cancel(self, ids: Sequence[str]) -> CancelResult:
         """Take messages back, also from workers that run them. An id that nobody knows stops the whole act."""
-        raise NotImplementedError
+        access = await self._opened()
+        records = await find_records(access, ids, consequence="nothing was changed")
+        operator, was = access.operator(), dict[str, MessageState | None]()
+
+        async def act(batch: Sequence[str], queue: str) -> list[str]:
+            met = await operator.cancel(batch, queue)
+            was.update((one.id, one.was) for one in met)
+            return [one.id for one in met if one.was is not None]
+
+        done = await carry_out(access, {one.id: one.queue for one in records}, act)
+        messages = tuple(_cancelled(record, was[record.id]) for record in records)
+        return CancelResult(messages=messages, found=len(records), done=len(done), skipped=len(records) - len(done))
 
     async def cancel_all(
         self, query: MessageQuery, *, rate: float | None = None, dry_run: bool = False, limit: int = MOST_AT_ONCE,
@@ -107,8 +157,80 @@ class MessageOperations(Operations):
         - `limit`: At most so many in this call; the same call goes on.
         - `progressed`: Called after each batch with how many were dealt with, and how many were found.
         """
-        raise NotImplementedError
+        check_bounds(rate=rate, limit=limit)
+        access = await self._opened()
+        open_states = [state for state in query.states if state in _CANCELLABLE]
+        if not open_states:
+            msg = f"what can be cancelled is {', '.join(_CANCELLABLE)}; nothing was changed"
+            raise BadArgument(msg)
+        check_shown(access.broker, open_states, consequence="Nothing was changed")
+        _check_text(access, query)
+        queues = await wanted_queues(access, query.queues)
+        found, kinds, more = dict[str, str](), Counter[str](), False
+        if queues != ():
+            asked = msgspec.structs.replace(_asked(query, open_states, queues), limit=_PAGE, cursor="", bodies=False)
+            async for one in browse_all(access.broker, asked):
+                more = len(found) >= limit
+                if more:
+                    break
+                found[one.id] = one.queue
+                kinds[one.state.value] += 1
+        operator = access.operator()
+
+        async def act(batch: Sequence[str], queue: str) -> list[str]:
+            return [one.id for one in await operator.cancel(batch, queue) if one.was is not None]
+
+        done = [] if dry_run else await carry_out(access, found, act, rate=rate, progressed=progressed)
+        return bulk_result(found, done, kinds, dry_run=dry_run, more=more)
 
     async def delete(self, ids: Sequence[str]) -> BulkResult:
-        """Remove messages that nobody holds (ready, delayed, dead); a record of each stays."""
-        raise NotImplementedError
+        """Remove messages that nobody holds (ready, delayed, dead); a record of each stays.
+
+        An id that nobody knows stops the whole act. What runs or has ended is skipped.
+        """
+        access = await self._opened()
+        records = await find_records(access, ids, consequence="nothing was changed")
+        found = {one.id: one.queue for one in records}
+        done = await carry_out(access, found, access.operator().delete)
+        return bulk_result(found, done, Counter(one.state.value for one in records))
+
+
+_CANCELLABLE = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED)
+_NOTHING = Listing(messages=[], is_more=False)
+_PAGE = 500
+
+
+def _states(access: Access, query: MessageQuery) -> list[MessageState]:
+    """Those of the states that this broker shows. Raises where the query cannot be answered."""
+    states = list(dict.fromkeys(query.states))
+    if {*states} & {*ENDED} and {*states} - {*ENDED}:
+        msg = "ask for completed and cancelled messages apart from the others: they have another order"
+        raise BadArgument(msg)
+    if query.limit < 1:
+        msg = f"limit={query.limit!r} is no page; ask for at least 1 message"
+        raise BadArgument(msg)
+    _check_text(access, query)
+    if len(states) == 1:
+        check_shown(access.broker, states, scan=query.scan)
+    hidden = hidden_states(access.broker, states, scan=query.scan)
+    return [state for state in states if state not in hidden]
+
+
+def _check_text(access: Access, query: MessageQuery) -> None:
+    """Whoever may search payloads can read them, letter by letter."""
+    if query.text is not None and not access.sees_payload:
+        msg = "text= searches payloads and reasons, which need the scope `payload`; leave it out"
+        raise BadArgument(msg)
+
+
+def _asked(query: MessageQuery, states: Sequence[MessageState], queues: tuple[str, ...] | None) -> Query:
+    return Query(
+        states=tuple(states), queues=queues, task=query.task, client=query.client, key=query.key, text=query.text,
+        since=query.since, until=query.until, limit=query.limit, cursor=query.after, scan=query.scan,
+        backwards=query.newest_first,
+    )  # fmt: skip
+
+
+def _cancelled(record: Record, was: MessageState | None) -> CancelledMessage:
+    owner = record.owner if was is MessageState.LEASED else None
+    return CancelledMessage(id=record.id, cancelled=was is not None, was=was or record.state, owner=owner)

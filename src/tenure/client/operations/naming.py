@@ -62,7 +62,8 @@ def near(word: str, names: Iterable[str]) -> str:
 async def queues_of(access: Access, queue: str | None) -> list[str]:
     """The queue that was asked for, those that match the pattern, or every queue in which something lies."""
     if queue and not is_pattern(queue):
-        return [full_name(access, queue)]
+        name = full_name(access, queue)
+        return [name] if access.sees(name) else []
     found = [depth.queue for depth in await access.broker.depth() if access.sees(depth.queue)]
     return served_of(found, [full_pattern(access, queue)]) if queue else found
 
@@ -95,3 +96,13 @@ async def check_known(access: Access, queues: Sequence[str], *, consequence: str
             hint = near(queue, names) or f"; there are: {', '.join(sorted(names)) or 'none'}."
             told = f"nobody knows queue {queue!r}: nothing lies there, and no task or worker has it{hint}"
             raise UnknownQueue(f"{told} {consequence}".rstrip())
+
+
+async def check_one(
+    access: Access, queue: str, *, consequence: str = "Nothing was changed", must_exist: bool = True
+) -> str:
+    """The full name of a queue that somebody knows; raises `UnknownQueue`. One that is not theirs is unknown."""
+    name = full_name(access, queue)
+    if must_exist or not access.sees(name):
+        await check_known(access, [name], consequence=consequence)
+    return name

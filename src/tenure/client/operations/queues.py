@@ -1,10 +1,16 @@
 """Queues: how much lies in each, and what can be done to a whole queue."""
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import msgspec
 
+from tenure.broker import Depth
+from tenure.client.operations.browsable import check_shown
+from tenure.client.operations.bulk import Progressed, check_bounds
+from tenure.client.operations.naming import check_one, full_name, paused
 from tenure.client.operations.operations import Operations
+from tenure.errors import BadArgument, QueueNotEmpty
 from tenure.message import MessageState
 from tenure.notice import Pause
 from tenure.operating import PURGEABLE
@@ -57,38 +63,93 @@ class QueueOperations(Operations):
 
     async def queues(self) -> QueueList:
         """Return how much lies in each queue: those with something in them, and those that are paused."""
-        raise NotImplementedError
+        access = await self._opened()
+        pauses = {pause.queue: pause for pause in await paused(access)}
+        depths = {depth.queue: depth for depth in await access.broker.depth() if access.sees(depth.queue)}
+        empty = [queue for queue in pauses if queue not in depths]
+        depths |= {depth.queue: depth for depth in await access.broker.depth(empty)} if empty else {}
+        return QueueList(queues=tuple(_status(depths[name], pauses.get(name)) for name in sorted(depths)))
 
     async def queue(self, name: str) -> QueueStatus:
         """Return how much lies in one queue. Raises `UnknownQueue`."""
-        raise NotImplementedError
+        access = await self._opened()
+        queue = await check_one(access, name, consequence="")
+        (depth,) = await access.broker.depth([queue])
+        return _status(depth, next((one for one in await paused(access) if one.queue == queue), None))
 
     async def pause(self, queue: str, *, must_exist: bool = True) -> QueueChange:
         """Let workers lease nothing from a queue, until it is resumed; what runs goes on. Raises `UnknownQueue`.
 
         - `must_exist`: False: also a queue that nobody knows yet.
         """
-        raise NotImplementedError
+        access = await self._opened()
+        name = await check_one(access, queue, consequence="Nothing was paused", must_exist=must_exist)
+        return QueueChange(queue=name, changed=await access.operator().pause(name))
 
     async def resume(self, queue: str) -> QueueChange:
         """Let workers lease from a queue again. Raises `UnknownQueue`."""
-        raise NotImplementedError
+        access = await self._opened()
+        name = full_name(access, queue)
+        if name not in {one.queue for one in await paused(access)}:
+            await check_one(access, queue, consequence="Nothing was resumed")
+            return QueueChange(queue=name, changed=False)
+        return QueueChange(queue=name, changed=await access.operator().resume(name))
 
     async def purge(
         self, queue: str, states: Sequence[MessageState | str] = PURGEABLE[:2], *, dry_run: bool = False,
-        limit: int = 100_000,
+        limit: int = 100_000, progressed: Progressed | None = None,
     ) -> PurgeResult:  # fmt: skip
-        """Remove what waits in a queue, batch by batch; a record of each message stays.
+        """Remove what waits in a queue, batch by batch; a record of each message stays. Raises `UnknownQueue`.
 
         - `states`: Of `ready`, `delayed`, `dead`; default: the first two. What runs is cancelled, not purged.
         - `dry_run`: Only count.
         - `limit`: Stop after about so many; the same call goes on.
+        - `progressed`: Called after each batch with how many were removed, and how many there were.
         """
-        raise NotImplementedError
+        check_bounds(limit=limit)
+        wanted = _purgeable(states)
+        access = await self._opened()
+        check_shown(access.broker, wanted, consequence="Nothing was changed")
+        name = await check_one(access, queue)
+        (depth,) = await access.broker.depth([name])
+        would: dict[str, int | None] = {state.value: getattr(depth, state.value) for state in wanted}
+        if dry_run:
+            return PurgeResult(queue=name, purged=0, would=would, dry_run=True)
+        purged, total = 0, sum(number or 0 for number in would.values())
+        async with aclosing(access.operator().purge(name, wanted)) as batches:
+            async for number in batches:
+                purged += number
+                if progressed is not None:
+                    progressed(purged, max(purged, total))
+                if purged >= limit:
+                    break
+        return PurgeResult(queue=name, purged=purged, would=would, dry_run=False, more=purged >= limit)
 
     async def delete_queue(self, name: str) -> QueueChange:
         """Take an empty queue off the list. Raises `QueueNotEmpty` if anything is in it, and `UnknownQueue`.
 
         Nothing is lost: a message that is sent to it makes it anew.
         """
-        raise NotImplementedError
+        access = await self._opened()
+        queue = await check_one(access, name, consequence="Nothing was deleted")
+        if not await access.operator().delete_queue(queue):
+            msg = f"queue {queue!r} is not empty, and stays as it is: purge it, or let its messages end first"
+            raise QueueNotEmpty(msg)
+        return QueueChange(queue=queue, changed=True)
+
+
+def _status(depth: Depth, pause: Pause | None) -> QueueStatus:
+    return QueueStatus(
+        queue=depth.queue, ready=depth.ready, delayed=depth.delayed, leased=depth.leased, dead=depth.dead,
+        oldest_age_seconds=depth.oldest_age_seconds, estimated=depth.estimated, paused=pause,
+    )  # fmt: skip
+
+
+def _purgeable(states: Sequence[MessageState | str]) -> tuple[MessageState, ...]:
+    named = tuple(dict.fromkeys(states))
+    allowed = [state.value for state in PURGEABLE]
+    odd = [state for state in named if state not in allowed]
+    if odd or not named:
+        msg = f"states={list(map(str, named))}: what can be purged is {', '.join(allowed)}; nothing was changed"
+        raise BadArgument(msg)
+    return tuple(map(MessageState, named))

@@ -13,6 +13,7 @@ from tenure.client.operations.dead_groups import DeadGroup
 from tenure.client.operations.life import Step
 from tenure.client.operations.listed_message import ListedMessage
 from tenure.client.operations.message_detail import MessageDetail
+from tenure.client.operations.resend import EditResult
 from tenure.message import Message
 from tenure.query import HeldLease
 from tenure.record import Ending, Progress
@@ -59,7 +60,13 @@ def redacted_detail(message: MessageDetail) -> MessageDetail:
 
 def redacted_group(group: DeadGroup) -> DeadGroup:
     """A group of dead letters, as metadata."""
-    return msgspec.structs.replace(group, place=None, text=None, traceback=None, redacted=True)
+    return msgspec.structs.replace(group, text=None, traceback=None, redacted=True)
+
+
+def redacted_edit(edit: EditResult) -> EditResult:
+    """An edit without the values that it changed."""
+    changes = tuple(msgspec.structs.replace(one, before=None, after=None) for one in edit.changes)
+    return msgspec.structs.replace(edit, changes=changes, redacted=True)
 
 
 def _message(message: Message) -> Message:

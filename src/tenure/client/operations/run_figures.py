@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.app import Tenure
-from tenure.cli.seen import Seen
+from tenure.client.operations.access import Access
+from tenure.client.operations.listed_message import ListedMessage
 from tenure.event import EventKind
 from tenure.message import MessageState
 
@@ -22,19 +22,19 @@ _PAGE, _PAGES = 1_000, 20
 _SKEW_SECONDS = 60.0
 
 
-async def with_figures(app: Tenure, seen: Sequence[Seen]) -> list[Seen]:
+async def with_figures(access: Access, seen: Sequence[ListedMessage]) -> list[ListedMessage]:
     """The same messages, with what could be found out about their runs."""
-    running = [one for one in seen if one.browsed.state is MessageState.LEASED]
-    completed = [one for one in seen if one.browsed.state is MessageState.COMPLETED]
-    known = {one.browsed.id: one for one in [*await _progress(app, running), *await _durations(app, completed)]}
-    return [known.get(one.browsed.id, one) for one in seen]
+    running = [one for one in seen if one.state is MessageState.LEASED]
+    completed = [one for one in seen if one.state is MessageState.COMPLETED]
+    known = {one.id: one for one in [*await _progress(access, running), *await _durations(access, completed)]}
+    return [known.get(one.id, one) for one in seen]
 
 
-async def _progress(app: Tenure, seen: Sequence[Seen]) -> list[Seen]:
-    told: list[Seen] = []
+async def _progress(access: Access, seen: Sequence[ListedMessage]) -> list[ListedMessage]:
+    told: list[ListedMessage] = []
     for first in range(0, len(seen), _AT_ONCE):
         some = seen[first : first + _AT_ONCE]
-        records = await asyncio.gather(*(app.state.records.get(one.browsed.id, one.browsed.queue) for one in some))
+        records = await asyncio.gather(*(access.state.records.get(one.id, one.queue) for one in some))
         # It may have ended since it was listed.
         told += [
             msgspec.structs.replace(one, progress=record.progress)
@@ -44,22 +44,22 @@ async def _progress(app: Tenure, seen: Sequence[Seen]) -> list[Seen]:
     return told
 
 
-async def _durations(app: Tenure, seen: Sequence[Seen]) -> list[Seen]:
+async def _durations(access: Access, seen: Sequence[ListedMessage]) -> list[ListedMessage]:
     """Of those whose completion the journal still has."""
-    missing = {one.browsed.id for one in seen}
-    ended = [one.record.finished_at for one in seen if one.record is not None and one.record.finished_at is not None]
+    missing = {one.id for one in seen}
+    ended = [one.finished_at for one in seen if one.finished_at is not None]
     oldest = min(ended, default=0.0) - _SKEW_SECONDS
     seconds: dict[str, float] = {}
-    after = await app.state.journal.last()
+    after = await access.state.journal.last()
     for _ in range(_PAGES):
         if after <= 0 or not missing:
             break
         after = max(0, after - _PAGE)
-        events = [stored.event for stored in await app.state.journal.read(after, _PAGE)]
+        events = [stored.event for stored in await access.state.journal.read(after, _PAGE)]
         for event in events:
             if event.kind is EventKind.COMPLETED and event.message_id in missing and event.seconds is not None:
                 seconds[event.message_id] = event.seconds
         missing -= seconds.keys()
         if events and events[0].at < oldest:
             break
-    return [msgspec.structs.replace(one, seconds=seconds.get(one.browsed.id)) for one in seen]
+    return [msgspec.structs.replace(one, seconds=seconds.get(one.id)) for one in seen]

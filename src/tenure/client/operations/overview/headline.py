@@ -77,7 +77,9 @@ def _gone(overview: Overview) -> Iterator[Headline]:
     for one in overview.workers:
         if one.gone and one.holds:
             held = plural(one.holds, "message")
-            yield Headline(Mood.SOON, f"Worker {one.name} is gone ({one.gone}) and held {held}; {_next_sweep(overview)}")
+            yield Headline(
+                Mood.SOON, f"Worker {one.name} is gone ({one.gone}) and held {held}; {_next_sweep(overview)}"
+            )
         elif one.has_presence and not one.gone and (one.silent_seconds or 0.0) > _SILENT_SECONDS:
             yield Headline(Mood.SOON, f"Worker {one.name} was not heard for {age(one.silent_seconds)}")
 
@@ -126,7 +128,11 @@ def _well(overview: Overview) -> str:
     workers = plural(overview.total.workers, "worker")
     swept = "" if overview.last_sweep_at is None else f", swept {age(overview.now - overview.last_sweep_at)} ago"
     if not overview.total.waiting and not overview.total.running and not overview.total.flow.out_per_second:
-        nothing = "nothing waits, nothing runs" if overview.total.waiting == 0 and overview.total.running == 0 else "nothing to see"
+        nothing = (
+            "nothing waits, nothing runs"
+            if overview.total.waiting == 0 and overview.total.running == 0
+            else "nothing to see"
+        )
         return f"{'All well' if overview.total.workers else 'Idle'}: {nothing}, {workers}{swept}"
     rates = {"in": overview.total.flow.in_per_second, "out": overview.total.flow.out_per_second}
     flow = [f"{rate(number)}/s {word}" for word, number in rates.items() if number is not None]

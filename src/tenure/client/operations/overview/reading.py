@@ -95,7 +95,7 @@ class OverviewReader:
                 continue
             rows.append(WorkerOverview(
                 id=owner.id, name=owner.name, host=owner.host, pid=owner.pid, started_at=owner.started_at or None,
-                queues=owner.queues, slots=owner.concurrency or None,
+                queues=self._access.of_theirs(owner.queues), slots=owner.concurrency or None,
                 holds=None if leases.is_cut else holds[owner.id], deadline=deadlines.get(owner.id),
                 silent_seconds=silent.get(owner.id), gone=gone.get(owner.id, ""),
             ))  # fmt: skip
@@ -148,7 +148,9 @@ def drains_in(waiting: int | None, flow: Flow) -> tuple[float | None, bool | Non
     return (waiting / less, False) if less > 0 else (None, True)
 
 
-def _task_rows(flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth], *, is_cut: bool) -> list[TaskOverview]:
+def _task_rows(
+    flows: Flows, held: Sequence[HeldLease], depths: dict[str, Depth], *, is_cut: bool
+) -> list[TaskOverview]:
     running = Counter((one.queue, one.task) for one in held if one.task is not None)
     names = sorted({*flows.tasks, *running})
     alone = Counter(queue for queue, _ in names)

@@ -8,7 +8,7 @@ from tenure.event import Event, EventKind
 from tenure.rules.queue_pattern import matches
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class EventChoice(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for. Where several things are given, all of them must hold."""
 
     kinds: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 // Structs that leave out what says nothing (`omit_defaults`): of the others every field is always there.
-const SPARSE = new Set(["Step", "Ending", "Message", "Overrides", "Problem", "Event"]);
+const SPARSE = new Set(["SnapshotMessage", "Step", "Ending", "Message", "Overrides", "Problem", "Event"]);
 
 const [source, target, mode] = process.argv.slice(2);
 const { components } = JSON.parse(readFileSync(source, "utf8"));

@@ -50,10 +50,10 @@ export interface CancelledMessage {
   owner: string | null;
 }
 
-/** One difference. A field that was not there before, or is not there after, is missing in `had` or `has`. */
+/** One difference. */
 export interface Change {
   path: string;
-  kind: string;
+  kind: "added" | "changed" | "removed";
   before: unknown;
   after: unknown;
 }
@@ -72,7 +72,7 @@ export interface DeadGroup {
   task: string | null;
   code: string;
   error: string;
-  place: string | null;
+  place: string;
   text: string | null;
   count: number;
   queues: Record<string, number>;
@@ -100,6 +100,7 @@ export interface DeadQuery {
   fingerprint: string | null;
   since: number | null;
   before: number | null;
+  newest_first: boolean;
 }
 
 /** What an edit changed, or would change. */
@@ -137,7 +138,7 @@ export interface EventEntry {
 }
 
 /** Every kind of fact. The words are promises: dashboards and alerts are built on them. */
-export type EventKind = "cancelled" | "completed" | "dead" | "deleted" | "deletions" | "duplicate" | "file_size_detected" | "forgotten" | "given_back" | "heartbeat_failed" | "late_settle" | "lease_lost" | "loop_blocked" | "move_to_dlq" | "owner_joined" | "owner_left" | "owner_retired" | "paused" | "purged" | "redriven" | "requeue" | "resumed" | "retried" | "snoozed" | "sweep_grace" | "ticked";
+export type EventKind = "cancelled" | "completed" | "dead" | "deleted" | "deletions" | "duplicate" | "edited" | "file_size_detected" | "forgotten" | "given_back" | "heartbeat_failed" | "late_settle" | "lease_lost" | "loop_blocked" | "move_to_dlq" | "moved" | "owner_joined" | "owner_left" | "owner_retired" | "paused" | "purged" | "queue_deleted" | "redriven" | "requeue" | "resumed" | "retried" | "schedule_paused" | "schedule_resumed" | "schedule_run" | "snoozed" | "sweep_grace" | "ticked";
 
 /** One page, oldest first. */
 export interface EventPage {
@@ -234,6 +235,14 @@ export interface KeptPayload {
   size: number;
 }
 
+/** How to make the rows of now from those of before: remove, put the changed ones in, sort by `deadline`. */
+export interface LeaseChanges {
+  is_whole: boolean;
+  changed: HeldLease[];
+  removed: string[];
+  is_cut: boolean;
+}
+
 /** What is held now, soonest deadline first. */
 export interface Leases {
   leases: HeldLease[];
@@ -241,6 +250,17 @@ export interface Leases {
   now: number;
   last_sweep_at: number | null;
   next_sweep_at: number | null;
+}
+
+/** What is held now, soonest deadline first. */
+export interface LeasesSnapshot {
+  server_now: number;
+  made_at: number;
+  next_snapshot_in: number;
+  last_sweep_at: number | null;
+  next_sweep_at: number | null;
+  leases: HeldLease[];
+  is_cut: boolean;
 }
 
 /** One message. Times named `_at` are Unix seconds, spans are seconds from the moment of reading. */
@@ -344,6 +364,7 @@ export interface MessageQuery {
   limit: number;
   after: string;
   scan: boolean;
+  newest_first: boolean;
 }
 
 /** Where a message is. It is always in exactly one of these. */
@@ -389,6 +410,24 @@ export interface Overview {
   workers: WorkerOverview[];
   last_sweep_at: number | null;
   next_sweep_at: number | null;
+}
+
+/** What goes on in all, and the rows that are most worth a look. Rows have no `flow.history`. */
+export interface OverviewSnapshot {
+  server_now: number;
+  made_at: number;
+  next_snapshot_in: number;
+  last_sweep_at: number | null;
+  next_sweep_at: number | null;
+  headline: Headline;
+  window_seconds: number;
+  total: Total;
+  queue_count: number;
+  queues: QueueOverview[];
+  task_count: number;
+  tasks: TaskOverview[];
+  lease_count: number | null;
+  leases: HeldLease[];
 }
 
 /** A queue from which nothing is leased until somebody resumes it. */
@@ -481,6 +520,17 @@ export interface QueueStatus {
   paused: Pause | null;
 }
 
+/** Every queue. */
+export interface QueuesSnapshot {
+  server_now: number;
+  made_at: number;
+  next_snapshot_in: number;
+  last_sweep_at: number | null;
+  next_sweep_at: number | null;
+  window_seconds: number;
+  queues: QueueOverview[];
+}
+
 /** Why an attempt failed or a message died: a code for machines, a sentence for people. */
 export interface Reason {
   code: string;
@@ -555,6 +605,22 @@ export interface SettingInForce {
 /** Every setting, in the order of the reference. */
 export interface SettingList {
   settings: SettingInForce[];
+}
+
+/** The payload of one message. */
+export interface SnapshotMessage {
+  times: SnapshotTimes;
+  overview?: OverviewSnapshot | null;
+  leases?: LeaseChanges | null;
+}
+
+/** By which clock a snapshot counts. Unix seconds by the store's clock. */
+export interface SnapshotTimes {
+  server_now: number;
+  made_at: number;
+  next_snapshot_in: number;
+  last_sweep_at: number | null;
+  next_sweep_at: number | null;
 }
 
 /** One thing that happened to the message. */

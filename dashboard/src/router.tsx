@@ -1,0 +1,126 @@
+// The paths. Each page is a file of its own, loaded when it is first visited; its filters are its query string.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { config } from "./api/config";
+import { flag, list, number, oneOf, parseSearch, shared, stringifySearch, text, type RawSearch } from "./search";
+import { NotFound, PageTrouble, Shell } from "./shell/shell";
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  errorComponent: PageTrouble,
+  validateSearch: (search: RawSearch) => shared(search),
+});
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: (search: RawSearch) => ({ window: oneOf(search["window"], ["3600", "21600", "86400"] as const) }),
+  component: lazyRouteComponent(() => import("./pages/overview")),
+});
+
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: "/queues",
+  validateSearch: (search: RawSearch) => ({ find: text(search["find"]) }),
+  component: lazyRouteComponent(() => import("./pages/queues")),
+});
+
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queues/$name",
+  validateSearch: (search: RawSearch) => ({
+    window: oneOf(search["window"], ["3600", "21600", "86400"] as const),
+    task: text(search["task"]),
+  }),
+  component: lazyRouteComponent(() => import("./pages/queue")),
+});
+
+const leases = createRoute({
+  getParentRoute: () => root,
+  path: "/leases",
+  validateSearch: (search: RawSearch) => ({
+    queue: text(search["queue"]),
+    task: text(search["task"]),
+    worker: text(search["worker"]),
+    by: oneOf(search["by"], ["worker"] as const),
+  }),
+  component: lazyRouteComponent(() => import("./pages/leases")),
+});
+
+const messages = createRoute({
+  getParentRoute: () => root,
+  path: "/messages",
+  validateSearch: (search: RawSearch) => ({
+    state: list(search["state"]),
+    queue: list(search["queue"]),
+    task: text(search["task"]),
+    client: text(search["client"]),
+    key: text(search["key"]),
+    text: text(search["text"]),
+    since: number(search["since"]),
+    until: number(search["until"]),
+    last: number(search["last"]),
+  }),
+  component: lazyRouteComponent(() => import("./pages/messages")),
+});
+
+const message = createRoute({
+  getParentRoute: () => root,
+  path: "/messages/$id",
+  component: lazyRouteComponent(() => import("./pages/message")),
+});
+
+const dead = createRoute({
+  getParentRoute: () => root,
+  path: "/dead",
+  validateSearch: (search: RawSearch) => ({
+    queue: text(search["queue"]),
+    task: text(search["task"]),
+    group: text(search["group"]),
+  }),
+  component: lazyRouteComponent(() => import("./pages/dead")),
+});
+
+const workers = createRoute({
+  getParentRoute: () => root,
+  path: "/workers",
+  validateSearch: (search: RawSearch) => ({ worker: text(search["worker"]) }),
+  component: lazyRouteComponent(() => import("./pages/workers")),
+});
+
+const schedules = createRoute({ getParentRoute: () => root, path: "/schedules", component: lazyRouteComponent(() => import("./pages/schedules")) });
+
+const events = createRoute({
+  getParentRoute: () => root,
+  path: "/events",
+  validateSearch: (search: RawSearch) => ({
+    kind: list(search["kind"]),
+    queue: text(search["queue"]),
+    text: text(search["text"]),
+    completed: flag(search["completed"]),
+  }),
+  component: lazyRouteComponent(() => import("./pages/events")),
+});
+
+const system = createRoute({
+  getParentRoute: () => root,
+  path: "/system",
+  validateSearch: (search: RawSearch) => ({ find: text(search["find"]), set: flag(search["set"]) }),
+  component: lazyRouteComponent(() => import("./pages/system")),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([overview, queues, queue, leases, messages, message, dead, workers, schedules, events, system]),
+  basepath: config.base || "/",
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  defaultErrorComponent: PageTrouble,
+  trailingSlash: "never",
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

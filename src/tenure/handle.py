@@ -83,7 +83,7 @@ class Handle(Generic[R_co]):
                 msg = f"message {self.id} is {record.state} after {_spoken(timeout)}; it goes on, ask again later"
                 raise ResultTimeout(msg)
             pause = min(_LONGEST_PAUSE_SECONDS, pause * _PAUSE_GROWTH)
-        result: R_co = self._read(_raw_result(record))
+        result: R_co = self._read(raw_result(record))
         return result
 
     async def cancel(self) -> bool:
@@ -151,7 +151,7 @@ def _spoken(timeout: float | timedelta | None) -> str:
     return f"{timeout:g} s" if isinstance(timeout, int | float) else str(timeout)
 
 
-def _raw_result(record: Record) -> bytes:
+def raw_result(record: Record) -> bytes:
     """The result of a finished message, or why there is none."""
     if record.state is MessageState.CANCELLED:
         msg = f"message {record.id} was cancelled, deleted or purged: it has no result; submit it again if need be"

@@ -17,7 +17,9 @@ from tenure.testing.virtual import VirtualClock
 
 def beside(state: State, journal: "FakeJournal") -> State:
     """The place, with another journal."""
-    return cast("State", SimpleNamespace(journal=journal, board=state.board, acts=state.acts))
+    return cast(
+        "State", SimpleNamespace(journal=journal, board=state.board, acts=state.acts, key_values=state.key_values)
+    )
 
 
 class FakeJournal:
@@ -83,3 +85,14 @@ async def test_acts_are_kept_for_400_days(virtual_clock: VirtualClock) -> None:
     await asyncio.sleep(2 * 86_400.0)
     assert await state.acts.read() == []
     task.cancel()
+
+
+async def test_key_values_are_removed_when_their_time_is_over(virtual_clock: VirtualClock) -> None:
+    _, state = connect(clock=virtual_clock)
+    wall = virtual_clock.wall()
+    for name, expires_at in (("a", wall + 60.0), ("b", wall + 86_400.0), ("c", None)):
+        await state.key_values.put("token", name, b"{}", expect=None, expires_at=expires_at)
+    task = asyncio.create_task(Pruner(state, 3600.0).run())
+    await asyncio.sleep(PRUNE_SECONDS * 1.5)
+    task.cancel()
+    assert [name for _, name in state._store.key_values] == ["b", "c"]

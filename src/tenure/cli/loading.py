@@ -23,8 +23,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 def load(reference: str) -> Tenure:
     """The app behind `module:attribute`, where the attribute is the app or a function that makes it."""
-    module_name, colon, path = reference.partition(":")
-    if not colon or not module_name or not path:
+    if not _is_reference(reference):
         hint = ""
         if reference.endswith(DATABASES):
             hint = f"; did you mean sqlite:///{reference}?"
@@ -34,12 +33,7 @@ def load(reference: str) -> Tenure:
             hint = "; a connection string goes into AZURE_STORAGE_CONNECTION_STRING, and azure://account is the URL"
         msg = f"{safe_url(reference)!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
         raise BadTarget(msg)
-    found: Any = _module(module_name)
-    module = found
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise BadTarget(f"module {module_name!r} has no attribute {path!r}{_near(path, module)}")
-        found = getattr(found, name)
+    found, module, path = _attribute(reference)
     if inspect.isfunction(found) and not inspect.iscoroutinefunction(found):
         found = _made(reference, found)
     if not isinstance(found, Tenure):
@@ -47,6 +41,34 @@ def load(reference: str) -> Tenure:
         msg = f"{reference} is a {kind}, not a Tenure app{_near(path, module)}"
         raise BadTarget(msg)
     return found
+
+
+def load_function(reference: str) -> Callable[..., Any]:
+    """The function behind `module:function`."""
+    if not _is_reference(reference):
+        raise BadTarget(f"{reference!r} names no function; write module:function, as in auth:authenticate")
+    found, _, _ = _attribute(reference)
+    if not callable(found):
+        raise BadTarget(f"{reference} is a {type(found).__name__}, not a function")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _is_reference(reference: str) -> bool:
+    module_name, colon, path = reference.partition(":")
+    return bool(colon and module_name and path)
+
+
+def _attribute(reference: str) -> tuple[Any, ModuleType, str]:
+    """What is behind a reference, its module, and its path there."""
+    module_name, _, path = reference.partition(":")
+    module = _module(module_name)
+    found: Any = module
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise BadTarget(f"module {module_name!r} has no attribute {path!r}{_near(path, module)}")
+        found = getattr(found, name)
+    return found, module, path
 
 
 def _made(reference: str, function: Callable[[], object]) -> object:

@@ -18,6 +18,7 @@ _SECTIONS = {
         "demo": ("tenure.cli.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
         "worker": ("tenure.cli.worker:worker", "Run messages of an app's tasks until told to stop."),
         "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
+        "serve": ("tenure.cli.serve:serve", "Serve HTTP: routes for any language, live events."),
     },
     "Look": {
         "top": ("tenure.cli.top.command:top", "Watch queues, tasks, leases and workers, live."),
@@ -44,6 +45,7 @@ _SECTIONS = {
         "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
     },
     "More": {
+        "token": ("tenure.cli.token:token", "Create, list and revoke access tokens of the server."),
         "audit": ("tenure.cli.audit:audit", "Read source code for mistakes with queues; nothing is run."),
         "completion": ("tenure.cli.completion:completion", "Print the completion script for a shell."),
     },

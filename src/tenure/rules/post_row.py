@@ -29,7 +29,7 @@ class PostRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def row_of(post: Post) -> PostRow:
     """How a post is kept."""
-    return PostRow(post.kind.value, post.name, post.at, post.by, post.until)
+    return PostRow(post.kind.value, post.name, post.at, post.by, None if post.until is None else float(post.until))
 
 
 def posts_of(rows: Iterable[PostRow], wall: float) -> tuple[Post, ...]:

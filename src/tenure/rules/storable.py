@@ -4,7 +4,6 @@ One rule for every store. `KeyValues.put` and `Board.post` ask it before anythin
 whether there can be such a thing at all. Names are held to the rule for the ids of messages (`sendable.py`). Pure.
 """
 
-import math
 import re
 
 from tenure.errors import BadArgument
@@ -13,6 +12,8 @@ from tenure.notice import MOST_POSTS, Post
 from tenure.rules.sendable import UNSEEN
 
 MOST_KIND = 50
+#: Seconds. What lies behind every calendar is a mistake, and not every store can keep it.
+_LAST_MOMENT = 1e12
 _KIND = re.compile(rf"[A-Za-z0-9][A-Za-z0-9.-]{{0,{MOST_KIND - 1}}}\Z")
 
 
@@ -31,6 +32,11 @@ def can_be_posted(name: str) -> bool:
     return not _wrong_name(name)
 
 
+def is_moment(wall: float) -> bool:
+    """Whether it is a wall time that every store can keep."""
+    return -_LAST_MOMENT <= wall <= _LAST_MOMENT
+
+
 def check_key_value(kind: str, name: str, data: bytes, expires_at: float | None) -> None:
     """Raise `BadArgument` if this document cannot be kept."""
     wrong = ""
@@ -40,7 +46,7 @@ def check_key_value(kind: str, name: str, data: bytes, expires_at: float | None)
         wrong = f"name={name!a} {why}"
     elif len(data) > MOST_BYTES:
         wrong = f"{kind} {name!a} has {len(data):,} bytes, and a store keeps {MOST_BYTES:,} at most"
-    elif expires_at is not None and not math.isfinite(expires_at):
+    elif expires_at is not None and not is_moment(expires_at):
         wrong = f"expires_at={expires_at!r} is no moment"
     if wrong:
         raise BadArgument(f"{wrong}; nothing was stored")
@@ -55,7 +61,7 @@ def check_post(post: Post) -> None:
         wrong = f"by={post.by!a} {why}"
     else:
         for field, moment in (("at", post.at), ("until", post.until)):
-            if moment is not None and not math.isfinite(moment):
+            if moment is not None and not is_moment(moment):
                 wrong = f"{field}={moment!r} is no moment"
     if wrong:
         raise BadArgument(f"{wrong}; nothing was posted")

@@ -1,6 +1,7 @@
-"""Pruning: the journal and the audit log forget what is old, so that they do not grow for ever.
+"""Pruning: the journal, the audit log and the key-values forget what is old, so that they do not grow for ever.
 
-Events go by the setting, acts after 400 days (`act.KEPT_SECONDS`). Runs beside the heartbeat.
+Events go by the setting, acts after 400 days (`act.KEPT_SECONDS`), each key-value by its own time. Runs beside the
+heartbeat.
 
 Of all workers, the one that has the turn prunes: on a cloud's table each look costs money.
 """
@@ -24,7 +25,7 @@ _TURN_SECONDS = 1.5 * PRUNE_SECONDS
 
 
 class Pruner:
-    """Keeps the journal and the audit log of one place to their windows."""
+    """Keeps the journal, the audit log and the key-values of one place to their windows."""
 
     def __init__(self, state: State, keep_seconds: float) -> None:
         """Keep events for `keep_seconds`."""
@@ -41,7 +42,11 @@ class Pruner:
                     continue
                 gone = await self._state.journal.prune(self._keep_seconds)
                 acts = await self._state.acts.prune(KEPT_SECONDS)
+                documents = await self._state.key_values.prune()
             except BrokerError as error:
                 logger.warning("the journal was not pruned (%s); the next try is in %g s", error, PRUNE_SECONDS)
             else:
-                logger.debug("removed %s and %s", plural(gone, "old event"), plural(acts, "old act"))
+                logger.debug(
+                    "removed %s, %s and %s",
+                    plural(gone, "old event"), plural(acts, "old act"), plural(documents, "expired key-value"),
+                )  # fmt: skip

@@ -5,7 +5,7 @@
 
 `application.py` is the ASGI application, `server.py` what its requests share, `route.py` one row of the table of
 routes, `guard/` what is refused before a route is asked, `authentication.py` who asks. `tenure serve` runs it
-(`running.py`).
+(`web_server.py`).
 
 Its names are imported when they are first used: Starlette is an extra, and access tokens can be made without it.
 """

@@ -50,6 +50,7 @@ def asgi(
     base_path: str = "",
     open_on_loopback: bool = False,
     hosts: Sequence[str] | None = None,
+    any_address: bool | None = None,
 ) -> "Application":  # fmt: skip
     """Make an ASGI application that serves an app, or what lies at a URL.
 
@@ -61,6 +62,7 @@ def asgi(
     - `open_on_loopback`: Programs on this machine need no token, also after one was made.
     - `hosts`: Names by which clients call it, besides those of loopback and `TENURE_SERVER_HOSTS`; `*` stands for any
       characters. Default: any if there is `authenticate`, else none.
+    - `any_address`: Whether clients may call it by any IP address too. Default: yes, if there is `authenticate`.
     """
     app = Tenure(app_or_url, must_exist=view) if isinstance(app_or_url, str) else app_or_url
     settings = app.settings
@@ -68,6 +70,7 @@ def asgi(
     options = ServerOptions(
         authenticate=authenticate, view=view, read_only=read_only, base_path=_base_path(base_path),
         open_on_loopback=open_on_loopback, hosts=None if authenticate is not None and not named else named,
+        any_address=authenticate is not None if any_address is None else any_address,
         body_limit=settings.server_body_limit, most_requests=settings.server_most_requests,
         most_streams=settings.server_most_streams,
     )  # fmt: skip

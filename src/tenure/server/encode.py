@@ -6,6 +6,7 @@ Streams are not encoded here, and not compressed either.
 
 import asyncio
 import gzip
+import hashlib
 
 import msgspec
 from starlette.requests import Request
@@ -26,12 +27,29 @@ async def encode_reply(reply: Reply, request: Request) -> Response:
     if reply.value is None:
         return Response(None, reply.status, headers)
     body = msgspec.json.encode(reply.value)
+    if reply.is_tagged:
+        tag = tag_of(body)
+        # Kept by the client, and asked for anew each time.
+        headers |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie"}
+        if has_tag(request.headers.get("if-none-match", ""), tag):
+            return Response(None, 304, headers)
     if len(body) >= LEAST_COMPRESSED and not reply.is_secret:
         headers["Vary"] = ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
         if _takes_gzip(request):
             body = await _compressed(body)
             headers["Content-Encoding"] = "gzip"
     return Response(body, reply.status, headers, "application/json")
+
+
+def tag_of(body: bytes) -> str:
+    """The value of `ETag`. Weak: compressed or not, it is the same answer."""
+    return f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+
+
+def has_tag(if_none_match: str, tag: str) -> bool:
+    """Whether the client has it already."""
+    known = {one.strip().removeprefix("W/") for one in if_none_match.split(",")}
+    return "*" in known or tag.removeprefix("W/") in known
 
 
 async def _compressed(body: bytes) -> bytes:

@@ -18,6 +18,9 @@
     ├── MethodNotAllowed     method_not_allowed
     ├── LifespanMissing      lifespan_missing
     └── TokenNotFound        token_not_found
+    ConfigurationError
+    ├── PortInUse            port_in_use
+    └── Unprotected          unprotected
 
 What HTTP status goes with each is in `problem.py`.
 """

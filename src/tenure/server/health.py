@@ -64,7 +64,7 @@ class HealthChecks:
             logger.warning("not ready: the store does not answer: %s", str(error) or "no answer in time")
             problems.append("the store does not answer")
         housekeeping = self._server.housekeeping
-        if housekeeping is not None and housekeeping.failure is not None:
+        if self._server.failure is not None:
             problems.append("a part of the server has died")
         elif housekeeping is not None and housekeeping.sweep_is_late:
             problems.append("the sweep is late")

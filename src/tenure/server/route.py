@@ -59,6 +59,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     #: Whether the value has a secret in it, such as a new token: then it is not compressed.
     is_secret: bool = False
+    #: Whether it has an `ETag` by its content, so that a client that has it already is answered 304.
+    is_tagged: bool = False
 
 
 Handler = Callable[[Ask[Any, Any]], Awaitable[Reply | Response]]
@@ -92,6 +94,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[TenureError], ...] = ()
     #: Whether it changes something. None: as its method says. A POST that only looks says False.
     acts: bool | None = None
+    #: The field of its answer that has the rows of a list: with `Accept: application/x-ndjson` they are exported.
+    rows: str = ""
+    #: Headers of the request that mean something here, with what they mean.
+    headers: Mapping[str, str] = {}
+    #: Statuses of answers that are neither `status` nor a problem, with what they mean.
+    also: Mapping[int, str] = {}
     #: The media type of its answer.
     media_type: str = "application/json"
 

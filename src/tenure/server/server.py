@@ -68,6 +68,11 @@ class Server:
             if self.housekeeping is not None:
                 stack.push_async_callback(self.housekeeping.stop)
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What a part of the server died of. None: all are alive."""
+        return None if self.housekeeping is None else self.housekeeping.failure
+
     def operate_for(self, principal: Principal, source: str) -> Operate:
         """Looks and acts in the name of a principal, on the queues that exist for it."""
         return self.app.operate.bound(

@@ -30,6 +30,8 @@ KIND = "token"
 #: Its name is the namespace: a token was made for it once.
 MARK = "server.tokens"
 
+#: A token that nobody takes back is not valid for ever, unless that is asked for.
+DEFAULT_EXPIRES_SECONDS = 90 * 86_400.0
 #: For so long what the store said of a token is believed. A little less than the 5 s that are promised.
 FRESH_SECONDS = 4.0
 #: When a token was last used is written this often at most.

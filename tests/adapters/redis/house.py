@@ -15,7 +15,7 @@ from tenure.envelope import decode
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Message, MessageState, Outgoing, Overrides
-from tenure.notice import Pause, Tick
+from tenure.notice import Pause, Post, PostKind, Tick
 from tenure.owner import Owner
 from tenure.record import Progress
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack
@@ -58,6 +58,8 @@ class House:
         await self._hold()
         await self._let_wait()
         await self.state.board.pause(Pause(QUEUE, 1.0, "ann"))
+        await self.state.board.post(Post(kind=PostKind.PAUSED_SCHEDULE, name="nightly", at=1.0, by="ann"))
+        await self.state.key_values.put("token", "known", b"{}", expect=None, expires_at=self.state.wall() + 9e6)
         await self.state.board.tick(Tick(schedule="nightly", at=1.0, spec="daily"))
         await self.state.journal.append(_events(harness, "one", "two"))
         await self.state.journal.tally([Tally(10, 20, "a", 1, b"x")])
@@ -226,6 +228,11 @@ async def _ack_and_hand_off(house: House) -> Any:
     return await house.broker.ack(batch)
 
 
+async def _put_document(house: House) -> bool:
+    expires_at = house.state.wall() + 60.0
+    return await house.state.key_values.put("token", "new", b"{}", expect=None, expires_at=expires_at) is not None
+
+
 async def _sweep(house: House) -> Any:
     return await house.harness.sweep()
 
@@ -267,6 +274,10 @@ WRITES: dict[str, Act] = {
     "append": lambda house: house.state.journal.append(_events(house.harness, "three")),
     "pause": lambda house: house.state.board.pause(Pause(OTHER, 2.0)),
     "resume": lambda house: house.state.board.resume(QUEUE),
+    "post": lambda house: house.state.board.post(Post(kind=PostKind.STACK, name="held", at=2.0, until=9e11)),
+    "withdraw": lambda house: house.state.board.withdraw(PostKind.PAUSED_SCHEDULE, "nightly"),
+    "put": _put_document,
+    "remove": lambda house: house.state.key_values.remove("token", "known"),
     "tick": lambda house: house.state.board.tick(Tick(schedule="nightly", at=2.0)),
     "forget schedule": lambda house: house.state.board.forget("nightly"),
 }
@@ -307,5 +318,7 @@ READS: dict[str, Act] = {
     "tallies": lambda house: house.state.journal.tallies(10, 0.0, 1e12),
     "acts": lambda house: house.state.acts.read(),
     "board": lambda house: house.state.board.read(),
+    "get": lambda house: house.state.key_values.get("token", "known"),
+    "list": lambda house: house.state.key_values.list("token"),
     "ticks": lambda house: house.state.board.ticks(),
 }

@@ -50,10 +50,10 @@ _ANSWERS: dict[str, Callable[[Any, Any], object]] = {
     "claim": lambda first, again: all(
         isinstance(one, Running) or one == old for old, one in zip(first, again, strict=True)
     ),
-    "pause": lambda first, again: (first, again) == (True, False),
-    "resume": lambda first, again: (first, again) == (True, False),
-    "tick": lambda first, again: (first, again) == (True, False),
-    "forget schedule": lambda first, again: (first, again) == (True, False),
+    **dict.fromkeys(
+        ("pause", "resume", "post", "withdraw", "put", "remove", "tick", "forget schedule"),
+        lambda first, again: (first, again) == (True, False),
+    ),
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The board: what operators and schedules tell every worker, and whose turn it is.
 
-Every worker reads it once a second: three commands in one exchange. How many leased messages were cancelled, and the
+Every worker reads it once a second: four commands in one exchange. How many leased messages were cancelled, and the
 ids of the last ones, are noted in the step that cancels (`lua/cancel.lua`).
 """
 
@@ -9,13 +9,16 @@ from typing import Any
 import msgspec
 
 from tenure.adapters.redis import strange
-from tenure.adapters.redis.script import BOARD, TURN
+from tenure.adapters.redis.script import BOARD, POST, TURN
 from tenure.adapters.redis.store import Store, micros
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import MOST_POSTS, Notices, Pause, Post, PostKind, Tick
+from tenure.rules.post_row import PostRow, posts_of, row_of
+from tenure.rules.storable import can_be_posted, check_post, check_room
 
 _encode = msgspec.json.Encoder().encode
 _pause = msgspec.json.Decoder(Pause)
 _tick = msgspec.json.Decoder(Tick)
+_post = msgspec.json.Decoder(PostRow)
 
 
 def _cancels_at(place: str) -> list[tuple[str, ...]]:
@@ -23,7 +26,7 @@ def _cancels_at(place: str) -> list[tuple[str, ...]]:
 
 
 class RedisBoard:
-    """Pauses, ticks and turns in the store."""
+    """Pauses, posts, ticks and turns in the store."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`."""
@@ -32,14 +35,16 @@ class RedisBoard:
 
     async def read(self) -> Notices:
         """Everything a worker must know."""
-        commands = [*_cancels_at(self._common), ("HVALS", f"{self._common}pauses")]
-        count, ids, pauses = await self._store.commands_and_time(self._common, commands)
+        hashes = [("HVALS", f"{self._common}{name}") for name in ("pauses", "posts")]
+        commands = [*_cancels_at(self._common), *hashes]
+        count, ids, pauses, posts = await self._store.commands_and_time(self._common, commands)
         cancels = [(count, ids)] if not self._store.link.is_cluster else await self._cancels_of_queues()
         read = (strange.read(_pause, raw, "pauses") for raw in pauses)
         return Notices(
             tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)),
             sum(strange.count(count, "cancels") for count, _ in cancels),
             tuple(bytes(id).decode("utf-8", "replace") for _, ids in cancels for id in ids),
+            posts_of(filter(None, map(_read_post, posts)), self._store.wall.now()),
         )
 
     async def _cancels_of_queues(self) -> list[tuple[Any, Any]]:
@@ -55,6 +60,23 @@ class RedisBoard:
     async def resume(self, queue: str) -> bool:
         """Let workers lease again."""
         return bool(await self._store.command("HDEL", f"{self._common}pauses", queue))
+
+    async def post(self, post: Post) -> bool:
+        """Tell every worker something, and drop posts whose time is over."""
+        check_post(post)
+        row = row_of(post)
+        text = _ends(row.until) + b"|" + _encode(row)
+        told = await self._run_post(post.kind, post.name, text, MOST_POSTS)
+        if told < 0:
+            check_room(MOST_POSTS)
+        return told > 0
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        """Take a post down."""
+        return can_be_posted(name) and await self._run_post(kind, name) > 0
+
+    async def _run_post(self, kind: PostKind, name: str, *words: object) -> int:
+        return int(await self._store.run(POST, (), repr(self._store.wall.now()), f"{kind} {name}", *words))
 
     async def tick(self, tick: Tick) -> bool:
         """Note the newest tick of a schedule."""
@@ -73,3 +95,18 @@ class RedisBoard:
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
         """Whose turn it is."""
         return bool(await self._store.run(TURN, (), name, token, micros(seconds)))
+
+
+def _read_post(raw: bytes) -> PostRow | None:
+    """None: it is no post."""
+    ends, _, text = raw.partition(b"|")
+    row: PostRow | None = strange.read(_post, text, "posts")
+    # As `lua/post.lua` reads it; what both do not read alike could not be withdrawn.
+    if row is None or ends == _ends(row.until):
+        return row
+    strange.tell("posts", raw)
+    return None
+
+
+def _ends(until: float | None) -> bytes:
+    return b"" if until is None else repr(until).encode()

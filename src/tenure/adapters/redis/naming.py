@@ -10,6 +10,7 @@ from tenure.claim import Scope
 
 #: In the place of a queue's name; no queue is called so, because such a name is escaped.
 _NO_QUEUE = "%"
+_SIGNS = ("queues", "roster", "meta", "journal", "pauses", "posts", "ticks", "kv!kinds")
 #: Names that are remembered.
 _MOST_KEPT = 100_000
 
@@ -32,10 +33,8 @@ class Names:
         self.lent = f"{self.common}lent"
         #: All channels: what a user may listen to is written down by this very text (docs/how-to/run-on-redis.md).
         self.channels = f"{prefix}:*"
-        #: Where one of these is, somebody has sent, worked, paused, ticked or kept an event.
-        self.signs = tuple(
-            f"{self.common}{name}" for name in ("queues", "roster", "meta", "journal", "pauses", "ticks")
-        )
+        #: Where one of these is, somebody has sent, worked, paused, posted, ticked, or kept an event or a document.
+        self.signs = tuple(f"{self.common}{name}" for name in _SIGNS)
 
     def queue(self, queue: str) -> str:
         """The prefix of a queue's keys."""

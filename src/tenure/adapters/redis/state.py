@@ -1,8 +1,9 @@
-"""The state on Redis: the six ports over the store that the broker stands on too."""
+"""The state on Redis: the seven ports over the store that the broker stands on too."""
 
 from tenure.adapters.redis.acts import RedisActLog
 from tenure.adapters.redis.board import RedisBoard
 from tenure.adapters.redis.journal import RedisJournal
+from tenure.adapters.redis.key_values import RedisKeyValues
 from tenure.adapters.redis.ledger import RedisLedger
 from tenure.adapters.redis.records import RedisRecords
 from tenure.adapters.redis.roster import RedisRoster
@@ -10,7 +11,7 @@ from tenure.adapters.redis.store import Store
 
 
 class RedisState:
-    """Ledger, records, roster, journal, board and audit log on one server."""
+    """Ledger, records, roster, journal, board, audit log and key-values on one server."""
 
     def __init__(self, store: Store) -> None:
         """Stand on `store`, which the broker may share."""
@@ -21,6 +22,7 @@ class RedisState:
         self._journal = RedisJournal(store)
         self._board = RedisBoard(store)
         self._acts = RedisActLog(store)
+        self._key_values = RedisKeyValues(store)
 
     @property
     def ledger(self) -> RedisLedger:
@@ -51,6 +53,11 @@ class RedisState:
     def acts(self) -> RedisActLog:
         """The audit log."""
         return self._acts
+
+    @property
+    def key_values(self) -> RedisKeyValues:
+        """Small documents by kind and name."""
+        return self._key_values
 
     def wall(self) -> float:
         """The server's."""

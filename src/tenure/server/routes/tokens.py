@@ -7,6 +7,7 @@ from tenure.server.errors import ForbiddenScope, TokenNotFound
 from tenure.server.principal import ANY_QUEUE, AccessScope
 from tenure.server.route import Ask, Reply, Route
 from tenure.server.token import AccessToken, NewToken
+from tenure.server.tokens import DEFAULT_EXPIRES_SECONDS
 
 _TOKEN = {
     "id": "4f2a90c1d3e7", "name": "ci", "scopes": ["read", "send"], "queues": ["acme-*"], "created_at": 1767225600.0,
@@ -21,7 +22,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     scopes: tuple[AccessScope, ...]
     queues: tuple[str, ...] = ANY_QUEUE
     #: After so many seconds it is not valid any more. Null: it does not expire.
-    expires_seconds: float | None = 90 * 86_400.0
+    expires_seconds: float | None = DEFAULT_EXPIRES_SECONDS
 
 
 class TokenList(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,108 @@
+"""Export: a whole list as a stream of JSON documents, one a line (`application/x-ndjson`).
+
+It is read page by page as fast as the client takes it, so memory is bounded however long the list is. The last line says
+whether all is there: `{"export": {"rows": 1200, "cut": false}}`. A stream without that line broke off.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tenure.errors import TenureError
+from tenure.server.problem import problem_of
+from tenure.server.route import Ask
+
+MEDIA_TYPE = "application/x-ndjson"
+#: An export has so many rows at most.
+MOST_ROWS = 1_000_000
+#: A client that takes nothing for so long is gone, or as good as gone.
+_MOST_SILENT_SECONDS = 60.0
+#: How often it is asked whether the one who asks still has access.
+_CHECK_SECONDS = 4.0
+
+
+class ExportEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last line says."""
+
+    rows: int
+    #: More rows are there.
+    cut: bool
+    #: Why it was cut. Empty: it was not.
+    detail: str
+
+
+def wants_ndjson(request: Request) -> bool:
+    """Whether the client asks for lines rather than for a page."""
+    return MEDIA_TYPE in request.headers.get("accept", "")
+
+
+class Export(Response):
+    """The response: every row of a list from a cursor on."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self, ask: Ask[Any, None], rows: str, read: Callable[[str], Awaitable[tuple[msgspec.Struct, str | None]]], *,
+        after: str = "", most_rows: int = MOST_ROWS,
+    ) -> None:  # fmt: skip
+        """`read`: from a cursor to a page and the next cursor. `rows`: the field of a page with its rows."""
+        super().__init__(None, 200)
+        del self.headers["content-length"]
+        self._ask = ask
+        self._rows = rows
+        self._read = read
+        self._after = after
+        self._most_rows = most_rows
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send every page, then the last line."""
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        server, principal = self._ask.server, self._ask.principal
+        with server.streams.slot(principal.name):
+            page, cursor = await self._read(self._after)  # what is refused is refused before the answer begins
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            count, checked_at, detail = 0, server.app.clock.monotonic(), ""
+            while True:
+                some: Sequence[Any] = getattr(page, self._rows)[: self._most_rows - count]
+                count += len(some)
+                await _send_lines(send, some)
+                if cursor is None:
+                    detail = "the list goes on, and has no place to go on from" if getattr(page, "more", False) else ""
+                    break
+                if is_due := server.app.clock.monotonic() - checked_at >= _CHECK_SECONDS:
+                    checked_at = server.app.clock.monotonic()
+                if (detail := await self._why_ends(count, is_due=is_due)) != "":
+                    break
+                try:
+                    page, cursor = await self._read(cursor)
+                except TenureError as error:
+                    detail = problem_of(error).detail
+                    break
+            await _send_lines(send, [{"export": ExportEnd(rows=count, cut=bool(detail), detail=detail)}], is_last=True)
+
+    async def _why_ends(self, count: int, *, is_due: bool) -> str:
+        """Why there is no further page. Empty: there is one."""
+        server = self._ask.server
+        if await self._ask.request.is_disconnected():
+            return "the client has left"
+        if count >= self._most_rows:
+            return f"an export has at most {self._most_rows} rows; use filters"
+        if server.stopping.is_set():
+            return "the server stops; ask again"
+        if is_due and not await server.authentication.is_still(self._ask.principal, self._ask.request):
+            return "the access token was revoked, or has expired"
+        return ""
+
+
+async def _send_lines(send: Send, rows: Sequence[Any], *, is_last: bool = False) -> None:
+    body = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+    async with asyncio.timeout(_MOST_SILENT_SECONDS):
+        await send({"type": "http.response.body", "body": body, "more_body": not is_last})

@@ -4,6 +4,9 @@ import { config } from "./api/config";
 import { flag, list, number, oneOf, parseSearch, shared, stringifySearch, text, type RawSearch } from "./search";
 import { NotFound, PageTrouble, Shell } from "./shell/shell";
 
+/** Every filter may be missing. */
+const partly = <Search,>(read: (search: RawSearch) => Search) => (search: RawSearch): Partial<Search> => read(search);
+
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: NotFound,
@@ -14,43 +17,43 @@ const root = createRootRoute({
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/",
-  validateSearch: (search: RawSearch) => ({ window: oneOf(search["window"], ["3600", "21600", "86400"] as const) }),
+  validateSearch: partly((search) => ({ window: oneOf(search["window"], ["3600", "21600", "86400"] as const) })),
   component: lazyRouteComponent(() => import("./pages/overview")),
 });
 
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
-  validateSearch: (search: RawSearch) => ({ find: text(search["find"]) }),
+  validateSearch: partly((search) => ({ find: text(search["find"]) })),
   component: lazyRouteComponent(() => import("./pages/queues")),
 });
 
 const queue = createRoute({
   getParentRoute: () => root,
   path: "/queues/$name",
-  validateSearch: (search: RawSearch) => ({
+  validateSearch: partly((search) => ({
     window: oneOf(search["window"], ["3600", "21600", "86400"] as const),
     task: text(search["task"]),
-  }),
+  })),
   component: lazyRouteComponent(() => import("./pages/queue")),
 });
 
 const leases = createRoute({
   getParentRoute: () => root,
   path: "/leases",
-  validateSearch: (search: RawSearch) => ({
+  validateSearch: partly((search) => ({
     queue: text(search["queue"]),
     task: text(search["task"]),
     worker: text(search["worker"]),
     by: oneOf(search["by"], ["worker"] as const),
-  }),
+  })),
   component: lazyRouteComponent(() => import("./pages/leases")),
 });
 
 const messages = createRoute({
   getParentRoute: () => root,
   path: "/messages",
-  validateSearch: (search: RawSearch) => ({
+  validateSearch: partly((search) => ({
     state: list(search["state"]),
     queue: list(search["queue"]),
     task: text(search["task"]),
@@ -60,7 +63,7 @@ const messages = createRoute({
     since: number(search["since"]),
     until: number(search["until"]),
     last: number(search["last"]),
-  }),
+  })),
   component: lazyRouteComponent(() => import("./pages/messages")),
 });
 
@@ -73,18 +76,18 @@ const message = createRoute({
 const dead = createRoute({
   getParentRoute: () => root,
   path: "/dead",
-  validateSearch: (search: RawSearch) => ({
+  validateSearch: partly((search) => ({
     queue: text(search["queue"]),
     task: text(search["task"]),
     group: text(search["group"]),
-  }),
+  })),
   component: lazyRouteComponent(() => import("./pages/dead")),
 });
 
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
-  validateSearch: (search: RawSearch) => ({ worker: text(search["worker"]) }),
+  validateSearch: partly((search) => ({ worker: text(search["worker"]) })),
   component: lazyRouteComponent(() => import("./pages/workers")),
 });
 
@@ -93,19 +96,19 @@ const schedules = createRoute({ getParentRoute: () => root, path: "/schedules", 
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
-  validateSearch: (search: RawSearch) => ({
+  validateSearch: partly((search) => ({
     kind: list(search["kind"]),
     queue: text(search["queue"]),
     text: text(search["text"]),
     completed: flag(search["completed"]),
-  }),
+  })),
   component: lazyRouteComponent(() => import("./pages/events")),
 });
 
 const system = createRoute({
   getParentRoute: () => root,
   path: "/system",
-  validateSearch: (search: RawSearch) => ({ find: text(search["find"]), set: flag(search["set"]) }),
+  validateSearch: partly((search) => ({ find: text(search["find"]), set: flag(search["set"]) })),
   component: lazyRouteComponent(() => import("./pages/system")),
 });
 

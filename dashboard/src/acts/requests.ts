@@ -28,7 +28,7 @@ export function purgeQueue(queue: string, states: readonly string[], dryRun: boo
 export const cancelMessage = (id: string) => acting(act<api.CancelResult>("POST", pathOf`/messages/${id}/cancel`), keys.message(id), keys.messages);
 export const redriveMessage = (id: string) => acting(act<api.BulkResult>("POST", pathOf`/messages/${id}/redrive`), keys.message(id), keys.messages, keys.dead);
 export const deleteMessage = (id: string) => acting(act<api.BulkResult>("DELETE", pathOf`/messages/${id}`), keys.message(id), keys.messages, keys.dead);
-export const askStack = (id: string) => act<Stack>("POST", pathOf`/messages/${id}/stack`);
+export const askStack = (id: string) => act<api.HandlerStack>("POST", pathOf`/messages/${id}/stack`);
 
 /** The JSON of the payload goes out as it was typed: no number is rounded on its way. */
 export function editMessage(id: string, edit: { payload: string | null; queue?: string; priority?: number; dryRun: boolean }): Promise<api.EditResult> {
@@ -48,7 +48,7 @@ const PATHS: Record<Verb, string> = { redrive: "/dead/redrive", delete: "/dead/d
 
 /** One part of a bulk act; `left` says how many still match. */
 export async function bulk(verb: Verb, choice: Choice, options: { dryRun: boolean; perSecond?: number | null }): Promise<BulkAnswer> {
-  const body = { ...choice, dry_run: options.dryRun, ...(options.perSecond ? { per_second: options.perSecond } : {}) };
+  const body = { ...("ids" in choice ? { ids: choice.ids } : choice.query), dry_run: options.dryRun, ...(options.perSecond ? { per_second: options.perSecond } : {}) };
   const doing = act<BulkAnswer>("POST", PATHS[verb], body);
   return options.dryRun ? doing : acting(doing, keys.messages, keys.dead, keys.overview);
 }
@@ -66,8 +66,4 @@ export interface BulkAnswer {
   more?: boolean;
   dry_run: boolean;
   kinds?: Record<string, number>;
-}
-
-export interface Stack {
-  [name: string]: unknown;
 }

@@ -3,6 +3,18 @@
 /** What a principal may do. None of them includes another one. */
 export type AccessScope = "admin" | "consume" | "operate" | "payload" | "read" | "send";
 
+/** What is known of a token, without its secret. */
+export interface AccessToken {
+  id: string;
+  name: string;
+  scopes: AccessScope[];
+  queues: string[];
+  created_at: number;
+  created_by: string;
+  expires_at: number | null;
+  used_at: number | null;
+}
+
 /** One act, with its place in the log. */
 export interface ActEntry {
   seq: number;
@@ -90,17 +102,6 @@ export interface DeadGroups {
   looked_at: number;
   more: boolean;
   hours_since: number;
-}
-
-/** Which dead letters. Where several things are given, all of them must hold. */
-export interface DeadQuery {
-  queues: string[];
-  task: string | null;
-  reason: string | null;
-  fingerprint: string | null;
-  since: number | null;
-  before: number | null;
-  newest_first: boolean;
 }
 
 /** What an edit changed, or would change. */
@@ -289,6 +290,11 @@ export interface ListedMessage {
   redacted: boolean;
 }
 
+/** What a browser logs in with. */
+export interface Login {
+  token: string;
+}
+
 /** One message as its sender wrote it; in a handler `ctx.message`. */
 export interface Message {
   tenure: 1;
@@ -351,22 +357,6 @@ export interface MessagePage {
   paused: Pause[];
 }
 
-/** Which messages. A message must match every filter. */
-export interface MessageQuery {
-  states: MessageState[];
-  queues: string[];
-  task: string | null;
-  client: string | null;
-  key: string | null;
-  text: string | null;
-  since: number | null;
-  until: number | null;
-  limit: number;
-  after: string;
-  scan: boolean;
-  newest_first: boolean;
-}
-
 /** Where a message is. It is always in exactly one of these. */
 export type MessageState = "cancelled" | "completed" | "dead" | "delayed" | "leased" | "ready";
 
@@ -388,6 +378,19 @@ export interface MovedMessage {
   new_id: string | null;
   queue: string;
   problem: string;
+}
+
+/** A token that was just made, with its secret: shown once, kept nowhere. */
+export interface NewToken {
+  id: string;
+  name: string;
+  scopes: AccessScope[];
+  queues: string[];
+  created_at: number;
+  created_by: string;
+  expires_at: number | null;
+  used_at: number | null;
+  token: string;
 }
 
 /** What the sender decided for this one message instead of the task's policy. None: the task decides. */
@@ -686,6 +689,19 @@ export interface Ticket {
   digest: string;
 }
 
+/** Every token that has not expired, the newest first. */
+export interface TokenList {
+  tokens: AccessToken[];
+}
+
+/** A token to be made. */
+export interface TokenRequest {
+  name: string;
+  scopes: AccessScope[];
+  queues: string[];
+  expires_seconds: number | null;
+}
+
 /** All queues together. */
 export interface Total {
   waiting: number | null;
@@ -730,4 +746,17 @@ export interface WorkerStatus {
   holds: HeldMessage[];
   silent_seconds: number;
   slot: string;
+}
+
+// ---- until the routes of the stack and the figures are there
+export interface StackFrame { file: string; line: number | null; function: string; kind: "user" | "library" | "tenure"; }
+export interface StackBranch { name: string; frames: StackFrame[]; }
+export interface FrameStack { frames: StackFrame[]; left_out: number; branches: StackBranch[]; }
+export interface HandlerStack {
+  id: string; queue: string; task: string | null; owner: string; taken_at: number; phase: string; runs_in: string | null; pid: number | null;
+  running_seconds: number | null; stack: FrameStack; holds: "loop" | "gil" | null; holds_seconds: number | null; held_up_by: string | null; note: string;
+  memory_bytes: number | null; progress: Progress | null; progress_age_seconds: number | null; redacted: boolean;
+}
+export interface FiguresReport {
+  since: number; until: number; seconds: number; step: number; store_seconds: number; total: Figures; queues: Figures[]; tasks: Figures[]; points: Point[];
 }

@@ -73,7 +73,7 @@ export function NotFound() {
 /** A page that could not be shown. After an update of the server a part of the old page may be gone: it is loaded anew. */
 export function PageTrouble({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  const isOld = /dynamically imported module|Importing a module script|error loading/i.test(String(error?.message));
+  const isOld = /dynamically imported module|Importing a module script|error loading/i.test(String((error as Error | undefined)?.message));
   return (
     <div className="p-6">
       <Panel>

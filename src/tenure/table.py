@@ -67,7 +67,10 @@ class Table(Protocol):
         ...
 
     async def write(self, batch: Sequence[Write]) -> list[bool]:
-        """Change rows, each for itself. False: it was not as expected, and nothing was changed. No place twice."""
+        """Change rows, each for itself. False: it was not as expected, and nothing was changed. No place twice.
+
+        To remove a row that is not there may answer True, whatever was expected: DynamoDB tells no difference.
+        """
         ...
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:

@@ -138,6 +138,7 @@ class DynamoHarness(SqsHarness):
     """SQS and DynamoDB on ministack."""
 
     in_dynamo = True
+    fills_boards = False
     has_own_clock = True
 
 

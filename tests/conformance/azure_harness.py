@@ -34,6 +34,7 @@ class AzureHarness(Harness):
 
     options: tuple[str, ...] = ()
     storms = 2
+    fills_boards = False
     has_own_clock = True
 
     def __init__(self, fault: Fault | None = None) -> None:
@@ -129,6 +130,7 @@ class RedisStateHarness(AzureHarness):
 class LocalStateHarness(AzureHarness):
     """The state in a file."""
 
+    fills_boards = True
     has_own_clock = False
 
     def __init__(self, fault: Fault | None = None) -> None:

@@ -9,9 +9,9 @@ from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.failing import NotCancelled
-from tenure.cli.ids import find_records
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
+from tenure.client.operations.ids import find_records
 from tenure.message import MessageState
 from tenure.operating import Cancelled
 from tenure.record import Record
@@ -34,7 +34,7 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     if not ids:
         raise click.UsageError("name the messages by their ids; without TENURE_URL, after TARGET")
     app = find(target)
-    records = run(app, lambda app: find_records(app, ids, consequence="nothing was changed"))
+    records = run(app, lambda app: find_records(app.operate.access, ids, consequence="nothing was changed"))
     open_ = [record for record in records if not record.is_finished]
     if len(open_) > 1 and not yes:
         states = Counter(_state(record.state) for record in open_)

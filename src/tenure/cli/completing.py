@@ -88,17 +88,17 @@ def _names(target: str | None) -> Names:
 
 
 def _known(target: str) -> Names:
-    from tenure.cli.naming import known_queues, short_name
+    from tenure.client.operations.naming import known_queues, short_name
 
     if is_place(target) and not target.startswith(_LOCAL):
         return set(), set()
     app = find(target)
     if not is_place(target):
-        return set(app.tasks), {short_name(app, task.queue) for task in app.tasks.values()}
+        return set(app.tasks), {short_name(app.operate.access, task.queue) for task in app.tasks.values()}
 
     async def ask(_app: object) -> Names:
         journal = app.state.journal
         events = await journal.read(max(0, await journal.last() - _EVENTS_LOOKED_AT), _EVENTS_LOOKED_AT)
-        return {stored.event.task for stored in events if stored.event.task}, await known_queues(app)
+        return {stored.event.task for stored in events if stored.event.task}, await known_queues(app.operate.access)
 
     return run(app, ask)

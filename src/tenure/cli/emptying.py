@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.naming import paused
-from tenure.cli.seen import Seen, look
+from tenure.cli.look import Seen, look
+from tenure.client.operations.naming import paused
 from tenure.errors import BrokerUnavailable, NotBrowsable
 from tenure.message import MessageState
 from tenure.rules.queue_pattern import has_pattern, matches
@@ -51,7 +51,7 @@ async def _is_empty_now(app: Tenure, queues: Sequence[str]) -> bool:
 
 async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
     """Whether nothing of these queues is left to do."""
-    stopped = {pause.queue for pause in await paused(app)}
+    stopped = {pause.queue for pause in await paused(app.operate.access)}
     delayed = []
     for depth in await _depths(app, queues):
         if depth.ready is None or depth.leased is None:

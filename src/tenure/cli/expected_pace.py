@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenure.app import Tenure
-from tenure.cli.seen import look
+from tenure.cli.look import look
 from tenure.message import MessageState
 from tenure.task import Task
 from tenure.timing.profile import Profile, SizeTable

@@ -5,49 +5,17 @@ judged as every worker judges it (`rules/presence.py`); one that was not heard f
 """
 
 import asyncio
-import os
 from collections.abc import Sequence
 
 import click
-import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.duration import DURATION, spoken
 from tenure.cli.failing import DONE, TROUBLE
-from tenure.cli.naming import full_name
 from tenure.cli.output import plural, say_json, say_line
-from tenure.cli.presence import judged
 from tenure.cli.target import find, json_option, opened, target_argument
-from tenure.errors import BrokerError, StoreUnwritable
-from tenure.owner import Member
-from tenure.probe import SYSTEM_PROBE
-from tenure.rules.queue_pattern import matches
-from tenure.runtime.sweeper import TURN
-
-#: A worker that was not heard for so long does not count: the rarest beat, in the cloud, is every 5 seconds.
-_SILENT_SECONDS = 15.0
-#: The longest sweep interval that can be set. A turn that is asked for so long is held by no other worker's account, so
-#: that a probe that dies in the middle keeps nobody from sweeping (`Board.take_turn`).
-_LONGEST_INTERVAL_SECONDS = 3600.0
-#: After so many intervals without a sweep it is late.
-_LATE_INTERVALS = 2.0
-_LOOKS_AN_INTERVAL = 8
-
-
-class Health(msgspec.Struct, frozen=True):
-    """What was found, as `--json` prints it."""
-
-    healthy: bool
-    #: What is wrong, a clause each.
-    problems: tuple[str, ...]
-    #: Whether the store answered.
-    store: bool
-    #: How many workers are alive. None: not known.
-    workers: int | None = None
-    #: How many of them serve each queue.
-    queues: dict[str, int] = {}
-    #: Whether somebody sweeps. None: not known.
-    sweep: bool | None = None
+from tenure.client.operations.health import Health
+from tenure.errors import BrokerError
 
 
 @click.command(short_help="Check for a probe: the store answers, workers are alive.")
@@ -68,8 +36,7 @@ def health(target: str | None, queues: tuple[str, ...], timeout: float, *, here:
     tenure health redis://host:6379/0 --queue mail --json
     """  # noqa: D301 - click's mark for lines that stay as they are
     app = find(target)
-    names = [full_name(app, queue) for queue in queues] or sorted({task.queue for task in app.tasks.values()})
-    found = _examined(app, names, timeout, here=here)
+    found = _examined(app, queues, timeout, here=here)
     if as_json:
         say_json(found)
     else:
@@ -79,7 +46,7 @@ def health(target: str | None, queues: tuple[str, ...], timeout: float, *, here:
 
 def _examined(app: Tenure, queues: Sequence[str], timeout: float, *, here: bool) -> Health:
     async def look(app: Tenure) -> Health:
-        return await examine(app, queues, here=here)
+        return await app.operate.health(queues, here=here)
 
     async def bounded() -> Health:
         async with asyncio.timeout(timeout):
@@ -95,42 +62,6 @@ def _examined(app: Tenure, queues: Sequence[str], timeout: float, *, here: bool)
 
 def _no_store(problem: str) -> Health:
     return Health(healthy=False, problems=(problem,), store=False)
-
-
-async def examine(app: Tenure, queues: Sequence[str], *, here: bool) -> Health:
-    """Look at an open app's place. Without `queues`, one worker of any queue is enough."""
-    alive = [member for member in (await judged(app)).living if _counts(app, member, here=here)]
-    served = {queue: sum(matches(queue, member.owner.queues) for member in alive) for queue in queues}
-    problems = [f"no worker serves queue {queue}" for queue, workers in served.items() if not workers]
-    if not alive and not queues:
-        problems.append("no worker is alive")
-    sweep = None if problems else await is_swept(app)
-    if sweep is False:
-        problems.append(f"nobody has swept for {spoken(_LATE_INTERVALS * app.settings.sweep_interval_seconds)}")
-    return Health(not problems, tuple(problems), store=True, workers=len(alive), queues=served, sweep=sweep)
-
-
-def _counts(app: Tenure, member: Member, *, here: bool) -> bool:
-    owner, me = member.owner, SYSTEM_PROBE.me()
-    is_here = (owner.boot_id, owner.pid_namespace) == (me.boot_id, me.pid_namespace)
-    return member.silent_seconds < _SILENT_SECONDS and any(map(app.sees, owner.queues)) and (is_here or not here)
-
-
-async def is_swept(app: Tenure) -> bool | None:
-    """Whether somebody has the turn to sweep, or takes it within two intervals. None: this user may not ask."""
-    board, token = app.state.board, f"health-{os.urandom(8).hex()}"
-    interval = app.settings.sweep_interval_seconds
-    until = app.clock.monotonic() + _LATE_INTERVALS * interval
-    while True:
-        try:
-            if not await board.take_turn(TURN, token, _LONGEST_INTERVAL_SECONDS):
-                return True
-            await board.take_turn(TURN, token, 0.0)
-        except StoreUnwritable:
-            return None
-        if app.clock.monotonic() >= until:
-            return False
-        await asyncio.sleep(interval / _LOOKS_AN_INTERVAL)
 
 
 def _line(found: Health) -> str:

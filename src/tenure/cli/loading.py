@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from tenure.app import Tenure
-from tenure.assembly import safe_url
 from tenure.cli.failing import BadTarget, ImportFailed
 from tenure.cli.target import DATABASES
 from tenure.errors import TenureError
 from tenure.task import Task
+from tenure.url import safe_url
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

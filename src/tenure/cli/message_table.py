@@ -11,7 +11,8 @@ from tenure.cli.blocks import block
 from tenure.cli.duration import countdown, exact, spoken
 from tenure.cli.output import STATE_STYLES, give_way, plain_table
 from tenure.cli.plain import one_line
-from tenure.cli.seen import Seen
+from tenure.client.operations.listed_message import ListedMessage
+from tenure.client.operations.message_list import ENDED
 from tenure.message import MessageState
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ _USUAL_ID = 32
 _SHORT_NAME = 14
 
 
-def table(seen: Sequence[Seen], wall: float, width: int) -> "Table | Text":
+def table(seen: Sequence[ListedMessage], wall: float, width: int) -> "Table | Text":
     """The messages, as they fit. A `Text` has lines of its own, and wants `soft_wrap=True`."""
-    id_width = max(len(one_line(one.browsed.id)) for one in seen)
+    id_width = max(len(one_line(one.id)) for one in seen)
     left = width - max(0, id_width - _USUAL_ID)
     if left >= _ALL_COLUMNS:
         return _wide(seen, wall, width)
@@ -37,17 +38,17 @@ def table(seen: Sequence[Seen], wall: float, width: int) -> "Table | Text":
     return _narrow(seen, wall, width, id_width) if left >= _TWO_LINES else _blocks(seen, wall, width)
 
 
-def _wide(seen: Sequence[Seen], wall: float, width: int) -> "Table":
+def _wide(seen: Sequence[ListedMessage], wall: float, width: int) -> "Table":
     last, took = _last_column(seen), _took_column(seen)
     figures = ("failed", "crashed", "lost", *took, last, "age")
     progress = ["progress"] if any(map(_far, seen)) else []
     rows = plain_table("id", "queue", "task", "state", *figures, "owner", *progress, "reason", right=figures)
     for one in seen:
-        browsed, counters = one.browsed, one.browsed.counters
+        counters = one.counters
         rows.add_row(
-            browsed.id, browsed.queue, one.task or "–", _state(one),
+            one.id, one.queue, one.task or "–", _state(one),
             str(counters.attempts), str(counters.crashes), str(counters.lost), *([exact(one.seconds)] if took else []),
-            _left(one, wall), spoken(one.age_seconds(wall)), browsed.owner or "–",
+            _left(one, wall), spoken(one.age_seconds), one.owner or "–",
             *([_far(one) or "–"] if progress else []), _reason(one),
         )  # fmt: skip
     names = (("queue", 20), ("task", 20), ("owner", 20), ("queue", _SHORT_NAME), ("task", _SHORT_NAME))
@@ -55,7 +56,7 @@ def _wide(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     return rows
 
 
-def _medium(seen: Sequence[Seen], wall: float, width: int) -> "Table":
+def _medium(seen: Sequence[ListedMessage], wall: float, width: int) -> "Table":
     """One line each: the counters in one column, and in the last one what else there is, as far as it fits."""
     last, took = _last_column(seen), _took_column(seen)
     names = ("id", "queue", "task", "state", "f/c/l", *took, last, "age")
@@ -63,15 +64,15 @@ def _medium(seen: Sequence[Seen], wall: float, width: int) -> "Table":
     rows = plain_table(*names, rest, right=(*took, last, "age"))
     for one in seen:
         rows.add_row(
-            one.browsed.id, one.browsed.queue, one.task or "–", _state(one), _counts(one),
-            *([exact(one.seconds)] if took else []), _left(one, wall), spoken(one.age_seconds(wall)),
-            " ".join(filter(None, (_far(one), one.browsed.owner, _reason(one)))),
+            one.id, one.queue, one.task or "–", _state(one), _counts(one),
+            *([exact(one.seconds)] if took else []), _left(one, wall), spoken(one.age_seconds),
+            " ".join(filter(None, (_far(one), one.owner, _reason(one)))),
         )  # fmt: skip
     give_way(rows, width, (rest, 40), ("queue", _SHORT_NAME), ("task", _SHORT_NAME), (rest, 10))
     return _explained(rows)
 
 
-def _narrow(seen: Sequence[Seen], wall: float, width: int, id_width: int) -> "Table":
+def _narrow(seen: Sequence[ListedMessage], wall: float, width: int, id_width: int) -> "Table":
     from rich.text import Text
 
     last, took = _last_column(seen), _took_column(seen)
@@ -81,11 +82,11 @@ def _narrow(seen: Sequence[Seen], wall: float, width: int, id_width: int) -> "Ta
         below = Text(" ".join(filter(None, (_far(one), _reason(one)))), style="dim")
         times = [_left(one, wall), *([exact(one.seconds)] if took else [])]
         rows.add_row(
-            Text.assemble(one_line(one.browsed.id), "\n", below) if below.plain else one.browsed.id,
-            Text.assemble(one_line(one.task or "–"), "\n", (one_line(one.browsed.owner), "dim"))
-            if one.browsed.owner
+            Text.assemble(one_line(one.id), "\n", below) if below.plain else one.id,
+            Text.assemble(one_line(one.task or "–"), "\n", (one_line(one.owner), "dim"))
+            if one.owner
             else one.task or "–",
-            Text.assemble(_state(one), "\n", (spoken(one.age_seconds(wall)), "dim")),
+            Text.assemble(_state(one), "\n", (spoken(one.age_seconds), "dim")),
             _counts(one),
             Text("\n".join(times)),
         )
@@ -95,7 +96,7 @@ def _narrow(seen: Sequence[Seen], wall: float, width: int, id_width: int) -> "Ta
     return _explained(rows)
 
 
-def _blocks(seen: Sequence[Seen], wall: float, width: int) -> "Text":
+def _blocks(seen: Sequence[ListedMessage], wall: float, width: int) -> "Text":
     from rich.text import Text
 
     blocks = []
@@ -103,28 +104,28 @@ def _blocks(seen: Sequence[Seen], wall: float, width: int) -> "Text":
         progress = one.progress
         far = "" if progress is None or progress.fraction is None else f"{progress.fraction:.0%}"
         note = "" if progress is None else one_line(progress.note)
-        parts = (one.task or "–", _time(one, wall), note, one.browsed.owner or "", _reason(one))
+        parts = (one.task or "–", _time(one, wall), note, one.owner or "", _reason(one))
         below = Text(" · ".join(one_line(part) for part in parts if part), style="dim")
-        blocks.append(block(one.browsed.id, [_state(one), Text(far)], below, width))
+        blocks.append(block(one.id, [_state(one), Text(far)], below, width))
     return Text("\n").join(blocks)
 
 
-def _time(one: Seen, wall: float) -> str:
+def _time(one: ListedMessage, wall: float) -> str:
     """The times of one message in a few words."""
     if one.seconds is not None:
         return f"took {exact(one.seconds)}, {_left(one, wall)} ago"
-    if one.record is not None:
+    if one.state in ENDED:
         return f"{_left(one, wall)} ago"
-    if one.browsed.due_in is not None:
+    if one.due_in is not None:
         return f"due in {_left(one, wall)}"
-    if one.browsed.deadline_in is not None:
+    if one.deadline_in is not None:
         left = _left(one, wall)
-        return left.lower() if one.browsed.deadline_in < 0 else f"{left} left"
-    return f"{spoken(one.age_seconds(wall))} old"
+        return left.lower() if one.deadline_in < 0 else f"{left} left"
+    return f"{spoken(one.age_seconds)} old"
 
 
-def _counts(one: Seen) -> str:
-    counters = one.browsed.counters
+def _counts(one: ListedMessage) -> str:
+    counters = one.counters
     return f"{counters.attempts}/{counters.crashes}/{counters.lost}"
 
 
@@ -134,31 +135,31 @@ def _explained(rows: "Table") -> "Table":
     return rows
 
 
-def _state(one: Seen) -> "Text":
+def _state(one: ListedMessage) -> "Text":
     from rich.text import Text
 
-    return Text(one.browsed.state, style=STATE_STYLES[one.browsed.state])
+    return Text(one.state, style=STATE_STYLES[one.state])
 
 
-def _last_column(seen: Sequence[Seen]) -> str:
-    return "ended ago" if all(one.record is not None for one in seen) else "left"
+def _last_column(seen: Sequence[ListedMessage]) -> str:
+    return "ended ago" if all(one.state in ENDED for one in seen) else "left"
 
 
-def _took_column(seen: Sequence[Seen]) -> list[str]:
+def _took_column(seen: Sequence[ListedMessage]) -> list[str]:
     """Of what is completed. A dash: the journal does not have it any more."""
-    return ["took"] if all(one.browsed.state is MessageState.COMPLETED for one in seen) else []
+    return ["took"] if all(one.state is MessageState.COMPLETED for one in seen) else []
 
 
-def _left(one: Seen, wall: float) -> str:
+def _left(one: ListedMessage, wall: float) -> str:
     """The time until something happens to it; of what is finished, since it did."""
-    if one.record is not None:
-        return "–" if one.record.finished_at is None else spoken(wall - one.record.finished_at)
-    if one.browsed.due_in is not None:
-        return spoken(one.browsed.due_in)
-    return countdown(one.browsed.deadline_in)
+    if one.state in ENDED:
+        return "–" if one.finished_at is None else spoken(wall - one.finished_at)
+    if one.due_in is not None:
+        return spoken(one.due_in)
+    return countdown(one.deadline_in)
 
 
-def _far(one: Seen) -> str:
+def _far(one: ListedMessage) -> str:
     """How far its handler says it is; empty: it does not say."""
     if one.progress is None:
         return ""
@@ -166,7 +167,7 @@ def _far(one: Seen) -> str:
     return one_line(" ".join([*fraction, one.progress.note]).rstrip())
 
 
-def _reason(one: Seen) -> str:
-    if one.browsed.reason is not None:
-        return one_line(f"{one.browsed.reason.code}: {one.browsed.reason.text}".partition("\n")[0])
+def _reason(one: ListedMessage) -> str:
+    if one.reason is not None:
+        return one_line(f"{one.reason.code}: {one.reason.text or ''}".partition("\n")[0])
     return one_line(one.unreadable)

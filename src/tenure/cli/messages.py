@@ -5,61 +5,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from tenure.app import Tenure
-from tenure.broker import Query
 from tenure.cli.completing import complete_queue, complete_task
-from tenure.cli.finished import FINISHED
-from tenure.cli.listing import Listing, listing
 from tenure.cli.message_table import table
 from tenure.cli.moment import DURATION_OR_MOMENT, local, moment_of
-from tenure.cli.naming import check_known, full_name, paused, since, wanted_queues
+from tenure.cli.naming import since as paused_since
 from tenure.cli.output import console, plural, say_json
 from tenure.cli.plain import one_line
-from tenure.cli.run_figures import with_figures
-from tenure.cli.seen import check_shown, hidden_states, instead
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.client.operations.browsable import instead
+from tenure.client.operations.message_list import ENDED
+from tenure.client.operations.messages import OPEN_STATES, MessagePage, MessageQuery
 from tenure.message import MessageState
 from tenure.notice import Pause
-from tenure.rules.queue_pattern import is_pattern, matches
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-#: What is being worked on comes first. What is finished is shown only when it is asked for.
-_OPEN = (MessageState.LEASED, MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
-
-
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for, besides the states."""
-
-    queues: tuple[str, ...] = ()
-    task: str | None = None
-    client: str | None = None
-    key: str | None = None
-    text: str | None = None
-    since: datetime | float | None = None
-    until: datetime | float | None = None
-    limit: int = 50
-    after: str = ""
-    scan: bool = False
-
-    def query(self, app: Tenure, states: Sequence[MessageState]) -> Query:
-        """The same, as a broker is asked."""
-        wall = app.clock.wall()
-        return Query(
-            states=tuple(states), queues=wanted_queues(app, self.queues), task=self.task, client=self.client,
-            key=self.key, text=self.text, since=moment_of(self.since, wall), until=moment_of(self.until, wall),
-            limit=self.limit, cursor=self.after, scan=self.scan,
-        )  # fmt: skip
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    """What was found."""
-
-    listing: Listing
-    pauses: list[Pause]
 
 
 @click.command(short_help="Show messages, changing nothing.")
@@ -77,7 +38,7 @@ class _Answer(msgspec.Struct, frozen=True):
     "-s",
     "names",
     multiple=True,
-    type=click.Choice([one.value for one in (*_OPEN, *FINISHED)]),
+    type=click.Choice([one.value for one in (*OPEN_STATES, *ENDED)]),
     help="In this state only; repeat it for more.",
 )
 @click.option("--task", "-t", shell_complete=complete_task, help="Of this task only.")
@@ -94,7 +55,10 @@ class _Answer(msgspec.Struct, frozen=True):
 @click.option("--after", default="", metavar="CURSOR", help="Go on where an earlier list ended, with the same filters.")
 @click.option("--scan", is_flag=True, help="Also states that need a scan of a cloud's table, paid for by the row.")
 @json_option
-def messages(target: str | None, names: tuple[str, ...], *, as_json: bool, **given: Any) -> None:
+def messages(
+    target: str | None, names: tuple[str, ...], since: datetime | float | None, until: datetime | float | None,
+    *, as_json: bool, **given: Any,
+) -> None:  # fmt: skip
     """Show messages, changing nothing: what waits, runs or is dead; with --state also what is finished.
 
     "left" counts a lease down to its end, or a delay to its due time; "Overdue" leases are returned by the next
@@ -106,73 +70,51 @@ def messages(target: str | None, names: tuple[str, ...], *, as_json: bool, **giv
     last line says how far it came, and --after goes on from there.
     """
     app = find(target)
-    asked = _Asked(**given)
-    states = _states(names)
-    answer = run(app, lambda app: _collect(app, asked, states))
-    hidden = hidden_states(app.broker, states, scan=asked.scan)
-    found, wall = answer.listing, app.clock.wall()
+    wall = app.clock.wall()
+    since, until = moment_of(since, wall), moment_of(until, wall)
+    states = tuple(MessageState(name) for name in dict.fromkeys(names)) or OPEN_STATES
+    asked = MessageQuery(states=states, since=since, until=until, **given)
+    found = run(app, lambda app: app.operate.messages(asked))
     if as_json:
-        messages = [one.as_json(wall) for one in found.seen]
-        say_json({"messages": messages, "more": found.is_more, "after": found.cursor, "looked_at": found.looked_at,
-                  "looked_until": found.looked_until, "hidden": hidden, "paused": answer.pauses})  # fmt: skip
+        say_json(found)
         return
-    out = console()
-    if found.seen:
-        drawn = table(found.seen, wall, out.width)
+    out, hidden = console(), found.hidden
+    if found.messages:
+        drawn = table(found.messages, app.clock.wall(), out.width)
         out.print(drawn, soft_wrap=not hasattr(drawn, "columns"))
-    elif not hidden and not found.is_more:
+    elif not hidden and not found.more:
         out.print(_nothing(asked, names), soft_wrap=True)
     if hidden:
         scan = "; --scan reads the whole table for them" if app.broker.traits.scannable.issuperset(hidden) else ""
-        out.print(f"{'' if found.seen else 'Nothing to show: '}{instead(hidden)}{scan}.", markup=False, soft_wrap=True)
-    if found.is_more:
+        out.print(
+            f"{'' if found.messages else 'Nothing to show: '}{instead(hidden)}{scan}.", markup=False, soft_wrap=True
+        )
+    if found.more:
         out.print(_go_on(found, asked.limit), style="dim", soft_wrap=True)
-    for pause in answer.pauses:
+    for pause in found.paused:
         out.print(_paused(pause, wall))
 
 
-def _states(names: Sequence[str]) -> tuple[MessageState, ...]:
-    states = tuple(MessageState(name) for name in dict.fromkeys(names)) or _OPEN
-    if {*states} & {*FINISHED} and {*states} - {*FINISHED}:
-        raise click.UsageError(
-            "ask for completed and cancelled messages apart from the others: they have another order"
-        )
-    return states
-
-
-async def _collect(app: Tenure, asked: _Asked, states: Sequence[MessageState]) -> _Answer:
-    if len(states) == 1:
-        check_shown(app.broker, states, scan=asked.scan)
-    shown = [state for state in states if state not in hidden_states(app.broker, states, scan=asked.scan)]
-    query = asked.query(app, shown)
-    found = await listing(app, query) if shown else Listing(seen=[], is_more=False)
-    names = [full_name(app, queue) for queue in asked.queues if not is_pattern(queue)]
-    if names and not found.seen and not found.is_more:
-        await check_known(app, names)
-    pauses = [one for one in await paused(app) if query.queues is None or matches(one.queue, query.queues)]
-    return _Answer(msgspec.structs.replace(found, seen=await with_figures(app, found.seen)), pauses)
-
-
-def _go_on(found: Listing, limit: int) -> str:
+def _go_on(found: MessagePage, limit: int) -> str:
     """How far it looked, and how to see the rest."""
-    number = f"The first {plural(len(found.seen), 'message')}" if found.seen else "None so far"
+    number = f"The first {plural(len(found.messages), 'message')}" if found.messages else "None so far"
     looked = ""
-    if found.looked_at is not None and found.looked_at > len(found.seen):
+    if found.looked_at is not None and found.looked_at > len(found.messages):
         looked = f" of {found.looked_at:,} looked at"
-        if found.looked_until is not None and len(found.seen) < limit:
+        if found.looked_until is not None and len(found.messages) < limit:
             looked += f", up to {local(found.looked_until)}"
-    on = "" if found.cursor is None else f", --after {found.cursor} goes on"
+    on = "" if found.after is None else f", --after {found.after} goes on"
     return f"{number}{looked}; --limit shows more{on}."
 
 
 def _paused(pause: Pause, wall: float) -> "Text":
     from rich.text import Text
 
-    rest = one_line(f" {since(pause, wall)}: nothing of it is leased.")
+    rest = one_line(f" {paused_since(pause, wall)}: nothing of it is leased.")
     return Text.assemble((one_line(f"{pause.queue} is paused"), "yellow"), rest)
 
 
-def _nothing(asked: _Asked, states: Sequence[str]) -> str:
+def _nothing(asked: MessageQuery, states: Sequence[str]) -> str:
     filters = {"of task": asked.task, "of client": asked.client, "with key": asked.key, "with text": asked.text}
     named = "".join(f" {word} {value!r}" for word, value in filters.items() if value is not None)
     named += f" in queue {' or '.join(map(repr, asked.queues))}" if asked.queues else ""

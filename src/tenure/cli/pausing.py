@@ -9,9 +9,10 @@ from tenure.broker import Depth
 from tenure.cli.acting import operator
 from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.completing import complete_words
-from tenure.cli.naming import check_known, full_name, paused, since
+from tenure.cli.naming import since
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split
+from tenure.client.operations.naming import check_known, full_name, paused
 from tenure.errors import UnknownQueue
 from tenure.notice import Pause
 
@@ -28,9 +29,14 @@ def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     """
     target, queues = _words(words)
     app = find(target)
-    names = [full_name(app, queue) for queue in queues]
+    names = [full_name(app.operate.access, queue) for queue in queues]
     if not yes:
-        run(app, lambda app: check_known(app, names, consequence="Nothing was paused; --yes pauses it all the same"))
+        run(
+            app,
+            lambda app: check_known(
+                app.operate.access, names, consequence="Nothing was paused; --yes pauses it all the same"
+            ),
+        )
     changed, depths, before = run(app, lambda app: _pause(app, names))
     if as_json:
         say_json({"queues": [{"queue": name, "changed": changed[name]} for name in names]})
@@ -53,8 +59,8 @@ def resume(words: tuple[str, ...], *, everything: bool, yes: bool, as_json: bool
     if bool(queues) == everything:
         raise click.UsageError("name queues, or give --all" if not queues else "name queues, or give --all, not both")
     app = find(target)
-    before = {pause.queue: pause for pause in run(app, paused)}
-    names = sorted(before) if everything else [full_name(app, queue) for queue in dict.fromkeys(queues)]
+    before = {pause.queue: pause for pause in run(app, lambda app: paused(app.operate.access))}
+    names = sorted(before) if everything else [full_name(app.operate.access, queue) for queue in dict.fromkeys(queues)]
     if everything and len(names) > 1 and not yes:
         announce(f"Will resume {plural(len(names), 'queue')}: {', '.join(names)}", as_json=as_json)
         ask(f"Resume {len(names)}?", would=f"{plural(len(names), 'queue')} would be resumed")
@@ -79,7 +85,7 @@ def _words(words: tuple[str, ...]) -> tuple[str | None, list[str]]:
 
 
 async def _pause(app: Tenure, names: Sequence[str]) -> tuple[dict[str, bool], dict[str, Depth], dict[str, Pause]]:
-    before = {one.queue: one for one in await paused(app)}
+    before = {one.queue: one for one in await paused(app.operate.access)}
     operate = operator(app)
     changed = {name: await operate.pause(name) for name in names}
     depths = {depth.queue: depth for depth in await app.broker.depth(names)}
@@ -94,7 +100,7 @@ async def _resume(app: Tenure, names: Sequence[str]) -> dict[str, bool]:
 async def _check_resumable(app: Tenure, names: Sequence[str], are_paused: Sequence[str]) -> None:
     """A queue that is known but runs is no mistake; one that nobody knows is."""
     try:
-        await check_known(app, names, consequence="Nothing was resumed")
+        await check_known(app.operate.access, names, consequence="Nothing was resumed")
     except UnknownQueue as error:
         if are_paused:
             error.add_note(f"paused: {', '.join(are_paused)}")

@@ -10,10 +10,10 @@ from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
 from tenure.cli.asking import announce, ask, dry_run_option, yes_option
 from tenure.cli.completing import complete_words
-from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import count, plural, say_json, say_line
-from tenure.cli.seen import check_shown
 from tenure.cli.target import find, json_option, run, split
+from tenure.client.operations.browsable import check_shown
+from tenure.client.operations.naming import check_known, full_name
 from tenure.message import MessageState
 from tenure.operating import PURGEABLE
 
@@ -39,7 +39,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
     if len(rest) != 1:
         raise click.UsageError("name one queue; without TENURE_URL, after TARGET")
     app = find(target)
-    queue = full_name(app, rest[0])
+    queue = full_name(app.operate.access, rest[0])
     wanted = tuple(MessageState(state) for state in dict.fromkeys(states))
     depth = run(app, lambda app: _depth(app, queue, wanted))
     counts = {state: _count(depth, state) for state in wanted}
@@ -67,7 +67,7 @@ def purge(words: tuple[str, ...], states: tuple[str, ...], *, dry_run: bool, yes
 
 async def _depth(app: Tenure, queue: str, states: Sequence[MessageState]) -> Depth:
     check_shown(app.broker, states, consequence="Nothing was changed")
-    await check_known(app, [queue], consequence="Nothing was changed")
+    await check_known(app.operate.access, [queue], consequence="Nothing was changed")
     (depth,) = await app.broker.depth([queue])
     return depth
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from tenure.app import Tenure
-from tenure.broker import Depth
 from tenure.cli.duration import Duration, spoken
-from tenure.cli.naming import paused, since
+from tenure.cli.naming import since
 from tenure.cli.output import STATE_STYLES, console, count, give_way, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.notice import Pause
@@ -19,15 +17,9 @@ from tenure.notice import Pause
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tenure.client.operations.queues import QueueList
+
 _FIGURES = ("ready", "delayed", "leased", "dead", "oldest")
-
-
-class Glance(msgspec.Struct, frozen=True):
-    """The queues at one moment."""
-
-    depths: tuple[Depth, ...]
-    pauses: tuple[Pause, ...]
-    wall: float
 
 
 @click.command(short_help="Show how much lies in each queue, and which are paused.")
@@ -49,13 +41,8 @@ def queues(target: str | None, *, watch: bool, every: float, as_json: bool) -> N
         run(app, lambda app: _watch(app, every, as_json=as_json))
 
 
-async def _look(app: Tenure) -> Glance:
-    """Queues with something in them, and those that are paused."""
-    pauses = await paused(app)
-    depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}
-    empty = [pause.queue for pause in pauses if pause.queue not in depths]
-    depths |= {depth.queue: depth for depth in await app.broker.depth(empty)} if empty else {}
-    return Glance(tuple(depths[name] for name in sorted(depths)), tuple(pauses), app.clock.wall())
+async def _look(app: Tenure) -> tuple["QueueList", float]:
+    return await app.operate.queues(), app.clock.wall()
 
 
 async def _watch(app: Tenure, every: float, *, as_json: bool) -> None:
@@ -66,34 +53,31 @@ async def _watch(app: Tenure, every: float, *, as_json: bool) -> None:
             await asyncio.sleep(every)
     from rich.live import Live
 
-    with Live(table(await _look(app), out.width), console=out, auto_refresh=False) as live:
+    with Live(table(*await _look(app), out.width), console=out, auto_refresh=False) as live:
         while True:
             await asyncio.sleep(every)
-            live.update(table(await _look(app), out.width), refresh=True)
+            live.update(table(*await _look(app), out.width), refresh=True)
 
 
-def _say(seen: Glance, *, as_json: bool) -> None:
-    if not as_json:
-        out = console()
-        out.print(table(seen, out.width))
+def _say(seen: tuple["QueueList", float], *, as_json: bool) -> None:
+    found, wall = seen
+    if as_json:
+        say_json(found)
         return
-    by_queue = {pause.queue: {"at": pause.at, "by": pause.by} for pause in seen.pauses}
-    say_json(
-        {"queues": [msgspec.structs.asdict(depth) | {"paused": by_queue.get(depth.queue)} for depth in seen.depths]}
-    )
+    out = console()
+    out.print(table(found, wall, out.width))
 
 
-def table(seen: Glance, width: int = 80) -> "RenderableType":
+def table(found: "QueueList", wall: float, width: int = 80) -> "RenderableType":
     """One row a queue. In a narrow terminal names give way, and no figure is cut."""
     from rich.text import Text
 
-    if not seen.depths:
+    if not found.queues:
         return "No queue holds a message."
-    by_queue = {pause.queue: pause for pause in seen.pauses}
-    rows = plain_table("queue", *_FIGURES, *(["paused"] if by_queue else []), right=_FIGURES)
-    for depth in seen.depths:
+    any_paused = any(one.paused is not None for one in found.queues)
+    rows = plain_table("queue", *_FIGURES, *(["paused"] if any_paused else []), right=_FIGURES)
+    for depth in found.queues:
         about = depth.estimated
-        pause = by_queue.get(depth.queue)
         rows.add_row(
             depth.queue,
             count(depth.ready, estimated=about),
@@ -101,10 +85,10 @@ def table(seen: Glance, width: int = 80) -> "RenderableType":
             count(depth.leased, estimated=about),
             Text(count(depth.dead, estimated=about), style=STATE_STYLES["dead"] if depth.dead else ""),
             spoken(depth.oldest_age_seconds),
-            *_paused(pause, seen.wall, shown=bool(by_queue)),
+            *_paused(depth.paused, wall, shown=any_paused),
         )
     give_way(
-        rows, width, *([("paused", 20)] if by_queue else []), ("queue", 12), *([("paused", 6)] if by_queue else [])
+        rows, width, *([("paused", 20)] if any_paused else []), ("queue", 12), *([("paused", 6)] if any_paused else [])
     )
     return rows
 

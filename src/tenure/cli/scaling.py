@@ -16,11 +16,11 @@ from tenure.broker import Depth, Query
 from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, Duration, exact
 from tenure.cli.expected_pace import expected_pace
-from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, say_json
-from tenure.cli.presence import living
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.client.browse_all import pages
+from tenure.client.operations.naming import check_known, full_name
+from tenure.client.operations.presence import living
 from tenure.message import MessageState
 from tenure.owner import Owner
 from tenure.rules.queue_pattern import is_pattern, matches
@@ -121,7 +121,7 @@ async def needs(
 ) -> list[Needed]:
     """What each queue needs; with `slots` None, each worker counts for as many as the workers of that queue have."""
     pace = (await survey(app.state, since=app.clock.wall() - since_seconds, sees=app.sees)).pace
-    alive = [owner for owner in await living(app) if any(map(app.sees, owner.queues))]
+    alive = [owner for owner in await living(app.operate.access) if any(map(app.sees, owner.queues))]
     found = []
     for depth in await _depths(app, queue, alive):
         own = msgspec.structs.replace(rules, slots=slots or _slots(depth.queue, alive, app))
@@ -133,8 +133,8 @@ async def needs(
 async def _depths(app: Tenure, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
     """Of the queue that was asked for; of the queues of the app's tasks; without tasks, of all there are."""
     if queue is not None:
-        await check_known(app, [full_name(app, queue)])
-        return await app.broker.depth([full_name(app, queue)])
+        await check_known(app.operate.access, [full_name(app.operate.access, queue)])
+        return await app.broker.depth([full_name(app.operate.access, queue)])
     if app.tasks:
         return await app.broker.depth(sorted({task.queue for task in app.tasks.values()}))
     depths = {depth.queue: depth for depth in await app.broker.depth() if app.sees(depth.queue)}

@@ -18,11 +18,11 @@ from tenure.cli.completing import complete_queue, complete_words
 from tenure.cli.duration import DURATION
 from tenure.cli.failing import BadTarget, Interruption
 from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
-from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import say_json, say_line, say_lines
 from tenure.cli.plain import plain_json
 from tenure.cli.target import find, is_place, json_option, meant, run, split
 from tenure.cli.waiting import Waited, say_failure, wait
+from tenure.client.operations.naming import check_known, full_name
 from tenure.errors import BadArgument, PayloadInvalid, StoreMissing, TaskFailed
 from tenure.handle import Handle
 
@@ -139,7 +139,7 @@ def _run(
     async def work(app: Tenure) -> Waited:
         if checks and call.task.queue not in {task.queue for task in app.tasks.values()}:
             consequence = "Nothing was sent; --yes sends it there all the same"
-            await check_known(app, [call.task.queue], consequence=consequence)
+            await check_known(app.operate.access, [call.task.queue], consequence=consequence)
         handle: Handle[Any] = await app._submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
@@ -206,7 +206,7 @@ def _body(text: str, example: str, hint: str) -> bytes:
 
 
 def _call(app: Tenure, name: str, body: bytes, queue: str | None, *, has_code: bool) -> Call[Any]:
-    where = None if queue is None else full_name(app, queue)
+    where = None if queue is None else full_name(app.operate.access, queue)
     if not has_code:
         return Call(_Address(name, where or app.queue), msgspec.Raw(body))
     task = app.find(name)

@@ -13,10 +13,10 @@ import msgspec
 from tenure.app import Tenure
 from tenure.broker import Swept
 from tenure.cli.duration import DURATION, spoken
-from tenure.cli.naming import queues_of
+from tenure.cli.look import look
 from tenure.cli.output import plural, say_json, say_line
-from tenure.cli.seen import look
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.client.operations.naming import queues_of
 from tenure.event import Event
 from tenure.message import MessageState
 from tenure.runtime.sweeper import Sweeper
@@ -87,7 +87,7 @@ async def _windows_end_in(app: Tenure) -> float | None:
     """The last deadline among what is lent; None where there is nothing, or the broker cannot show it."""
     if MessageState.LEASED not in app.broker.traits.browsable:
         return None
-    leased = look(app.broker, await queues_of(app, None), [MessageState.LEASED], 10_000)
+    leased = look(app.broker, await queues_of(app.operate.access, None), [MessageState.LEASED], 10_000)
     ends = [one.browsed.deadline_in async for one in leased if one.browsed.deadline_in is not None]
     return max(ends, default=None)
 

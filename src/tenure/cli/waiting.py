@@ -13,16 +13,17 @@ from typing import Any
 import msgspec
 
 from tenure.app import Tenure
-from tenure.assembly import safe_url
 from tenure.cli.duration import spoken
-from tenure.cli.naming import is_served, paused, since
+from tenure.cli.naming import is_served, since
 from tenure.cli.output import console, say_line, say_lines
 from tenure.cli.plain import one_line
+from tenure.client.operations.naming import paused
 from tenure.errors import TaskFailed
 from tenure.handle import Handle
 from tenure.message import MessageState
 from tenure.notice import Pause
 from tenure.record import Record
+from tenure.url import safe_url
 
 _LOOK_SECONDS = 0.5
 
@@ -67,7 +68,7 @@ async def _say_why_it_waits(app: Tenure, record: Record) -> None:
 
 
 async def _pause_of(app: Tenure, queue: str) -> Pause | None:
-    return next((pause for pause in await paused(app) if pause.queue == queue), None)
+    return next((pause for pause in await paused(app.operate.access) if pause.queue == queue), None)
 
 
 def say_failure(error: TaskFailed) -> None:

@@ -22,10 +22,10 @@ from tenure.cli.completing import complete_queue
 from tenure.cli.duration import DURATION, stated
 from tenure.cli.emptying import until_empty as work_until_empty
 from tenure.cli.failing import BadTarget
-from tenure.cli.naming import near, short_name
 from tenure.cli.output import plural, say_json
 from tenure.cli.tally import Tally
 from tenure.cli.target import find, json_option, or_default, target_argument
+from tenure.client.operations.naming import near, short_name
 from tenure.clock import Clock
 from tenure.config import settings_from
 from tenure.deletion import DeletionTally
@@ -126,7 +126,7 @@ def worker(  # noqa: PLR0913 - one for each option
     tether = _tether(supervised)
     logs.install(style, verbose=verbose, process=tether.number if tether is not None else None)
     app = find(target)
-    own = [short_name(app, queue) for queue in queues]
+    own = [short_name(app.operate.access, queue) for queue in queues]
     _warn_of_strange_queues(app, own)
     tally = Tally()
     made = app.worker(
@@ -280,7 +280,7 @@ class _Stop:
 
 
 def _warn_of_strange_queues(app: Tenure, queues: Sequence[str]) -> None:
-    known = {short_name(app, task.queue) for task in app.tasks.values()}
+    known = {short_name(app.operate.access, task.queue) for task in app.tasks.values()}
     for queue in queues:
         if not any(matches(name, [queue]) for name in known):
             hint = near(queue, known) or f"; there are: {', '.join(sorted(known))}"

@@ -134,8 +134,8 @@ class Application:
         server, options, clock = self.server, self.server.options, self.server.app.clock
         app = Body(app, clock, options.body_limit)
         app = Load(app, options.most_requests)
-        app = OriginCheck(app)
         app = ProxyCheck(app, server.authentication.is_protected)
+        app = OriginCheck(app)
         app = HostCheck(app, options.hosts, any_address=options.any_address)
         app = Sizes(app)
         app = Started(app, lambda: bool(self._started))

@@ -49,7 +49,10 @@ class Dispatch:
             path=path, query=query, body=body, request=request,
         )  # fmt: skip
         answer = await route.handler(ask)
-        response = answer if isinstance(answer, Response) else await encode_reply(answer, request)
+        if isinstance(answer, Response):
+            response = answer
+        else:
+            response = await encode_reply(answer, request, route, self._server.redaction)
         await response(scope, receive, send)
 
     async def _principal(self, route: Route, request: Request) -> Principal:

@@ -12,7 +12,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.server.route import Reply
+from tenure.server.redaction import Redaction
+from tenure.server.route import Reply, Route
 
 LEAST_COMPRESSED = 1_024
 #: From here on compressing takes long enough to be done in a thread.
@@ -21,13 +22,14 @@ _LARGE = 65_536
 _LEVEL = 4
 
 
-async def encode_reply(reply: Reply, request: Request) -> Response:
+async def encode_reply(reply: Reply, request: Request, route: Route, redaction: Redaction) -> Response:
     """The response of a reply."""
     headers = dict(reply.headers)
     if reply.value is None:
         return Response(None, reply.status, headers)
-    body = msgspec.json.encode(reply.value)
-    if reply.is_tagged:
+    # What is encoded already has no values of messages in it.
+    body = reply.value if isinstance(reply.value, bytes) else _encoded(reply, redaction)
+    if route.is_tagged and "ETag" not in headers:
         tag = tag_of(body)
         # Kept by the client, and asked for anew each time.
         headers |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie"}
@@ -38,7 +40,12 @@ async def encode_reply(reply: Reply, request: Request) -> Response:
         if _takes_gzip(request):
             body = await _compressed(body)
             headers["Content-Encoding"] = "gzip"
-    return Response(body, reply.status, headers, "application/json")
+    return Response(body, reply.status, headers, route.media_type)
+
+
+def _encoded(reply: Reply, redaction: Redaction) -> bytes:
+    body = msgspec.json.encode(reply.value)
+    return body if reply.is_secret else redaction.redact(body)
 
 
 def tag_of(body: bytes) -> str:

@@ -1,7 +1,7 @@
 """Export: a whole list as a stream of JSON documents, one a line (`application/x-ndjson`).
 
-It is read page by page as fast as the client takes it, so memory is bounded however long the list is. The last line says
-whether all is there: `{"export": {"rows": 1200, "cut": false}}`. A stream without that line broke off.
+It is read page by page as fast as the client takes it, so memory is bounded however long the list is. The last line
+says whether all is there: `{"export": {"rows": 1200, "cut": false, "detail": ""}}`. A stream without it broke off.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class Export(Response):
         self._after = after
         self._most_rows = most_rows
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Send every page, then the last line."""
         if scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -73,7 +73,7 @@ class Export(Response):
             while True:
                 some: Sequence[Any] = getattr(page, self._rows)[: self._most_rows - count]
                 count += len(some)
-                await _send_lines(send, some)
+                await _send_lines(send, [server.redaction.redact(msgspec.json.encode(row)) for row in some])
                 if cursor is None:
                     detail = "the list goes on, and has no place to go on from" if getattr(page, "more", False) else ""
                     break
@@ -86,7 +86,8 @@ class Export(Response):
                 except TenureError as error:
                     detail = problem_of(error).detail
                     break
-            await _send_lines(send, [{"export": ExportEnd(rows=count, cut=bool(detail), detail=detail)}], is_last=True)
+            end = {"export": ExportEnd(rows=count, cut=bool(detail), detail=detail)}
+            await _send_lines(send, [msgspec.json.encode(end)], is_last=True)
 
     async def _why_ends(self, count: int, *, is_due: bool) -> str:
         """Why there is no further page. Empty: there is one."""
@@ -102,7 +103,7 @@ class Export(Response):
         return ""
 
 
-async def _send_lines(send: Send, rows: Sequence[Any], *, is_last: bool = False) -> None:
-    body = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+async def _send_lines(send: Send, lines: Sequence[bytes], *, is_last: bool = False) -> None:
+    body = b"".join(line + b"\n" for line in lines)
     async with asyncio.timeout(_MOST_SILENT_SECONDS):
         await send({"type": "http.response.body", "body": body, "more_body": not is_last})

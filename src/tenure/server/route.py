@@ -53,14 +53,12 @@ class Ask(Generic[Q, B]):
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a handler answers. A stream is a Starlette response instead."""
 
-    #: Encoded as JSON. None: no body.
+    #: Encoded as JSON; bytes are encoded already. None: no body.
     value: Any = None
     status: int = 200
     headers: Mapping[str, str] = {}
     #: Whether the value has a secret in it, such as a new token: then it is not compressed.
     is_secret: bool = False
-    #: Whether it has an `ETag` by its content, so that a client that has it already is answered 304.
-    is_tagged: bool = False
 
 
 Handler = Callable[[Ask[Any, Any]], Awaitable[Reply | Response]]
@@ -94,6 +92,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[TenureError], ...] = ()
     #: Whether it changes something. None: as its method says. A POST that only looks says False.
     acts: bool | None = None
+    #: Whether its answer has an `ETag` by its content, so that a client that has it already is answered 304.
+    is_tagged: bool = False
     #: The field of its answer that has the rows of a list: with `Accept: application/x-ndjson` they are exported.
     rows: str = ""
     #: Headers of the request that mean something here, with what they mean.

@@ -15,12 +15,14 @@ from tenure.server.events.viewers import Viewers
 from tenure.server.housekeeping import Housekeeping
 from tenure.server.options import ServerOptions
 from tenure.server.principal import AccessScope, Principal
+from tenure.server.redaction import Redaction
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
 from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
 from tenure.server.tokens import Tokens
+from tenure.server.waiting_slots import WaitingSlots
 
 logger = logging.getLogger("tenure.server")
 
@@ -35,7 +37,10 @@ class Server:
         self.tokens = Tokens(app, writes=not options.view)
         self.sessions = Sessions(app, self.tokens, Secret(app, writes=not options.view), options.base_path)
         self.authentication = Authentication(app, self.tokens, self.sessions, options)
+        #: What is shown to nobody. Replies are redacted by `encode.py`; who answers a stream does it.
+        self.redaction = Redaction(app.settings.server_redact)
         self.streams = StreamSlots(options.most_streams)
+        self.waiting = WaitingSlots(options.most_requests // 2)
         #: Who has a stream open, and what all of them share.
         self.viewers = Viewers(app)
         self.snapshots = Snapshots(app)

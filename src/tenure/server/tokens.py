@@ -206,7 +206,7 @@ class Tokens:
             logger.debug("the last use of access token %s was not noted: %s", id, error)
 
     def _act(self, kind: str, token: AccessToken, by: str, triggered_by: str, source: str) -> Act:
-        about = {"token": token.id, "name": token.name, "scopes": list(token.scopes), "queues": list(token.queues)}
+        about = {"token_id": token.id, "name": token.name, "scopes": list(token.scopes), "queues": list(token.queues)}
         return Act(kind, self._app.clock.wall(), by, triggered_by, source, data=about)
 
     def _check(

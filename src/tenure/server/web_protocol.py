@@ -1,7 +1,7 @@
 """One connection: uvicorn's own protocol, with a bound on the time in which a request's headers must come.
 
-uvicorn bounds how long a connection may be idle, but not how slowly headers may come: a client that sends a byte now and
-then would hold its connection for ever.
+uvicorn bounds how long a connection may be idle, but not how slowly headers may come: a client that sends a byte now
+and then would hold its connection for ever.
 """
 
 import asyncio

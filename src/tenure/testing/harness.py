@@ -57,6 +57,8 @@ class Harness(Steps, ABC):
     finds_envelopes = True
     #: `Records.find_ids` looks ids up by their beginning. False: it answers None.
     finds_ids = True
+    #: Writing hundreds of posts takes seconds at most.
+    fills_boards = True
     #: How many storms blow over it; each costs thousands of calls.
     storms = 4
     #: What a worker test calls very long: longer than a task that nobody knows is waited for (ten minutes).

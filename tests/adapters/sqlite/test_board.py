@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tenure.clock import SYSTEM_CLOCK
-from tenure.notice import Notices, Pause, Tick
+from tenure.notice import Notices, Pause, Post, PostKind, Tick
 
 from .place import Place, ended, line_of, say, start
 
@@ -17,12 +17,16 @@ TICK = Tick(schedule="nightly", at=1_767_225_600.123456, message_id="m", spec="0
 async def test_a_look_at_the_board_is_one_statement_and_never_writes(place: Place) -> None:
     for queue in ("b", "a", "ä", "Z"):
         await place.state.board.pause(Pause(queue, 1_767_225_600.123456, "ada"))
+    posts = tuple(Post(kind=PostKind.STACK, name=name, at=1.0) for name in ('a"\\', "ä,b"))
+    for post in posts:
+        await place.state.board.post(post)
     looked: list[str] = []
     written: list[str] = []
     place.store._reader._db.set_trace_callback(looked.append)
     place.store._writer._db.set_trace_callback(written.append)
     notices = await place.state.board.read()
     assert notices.paused == tuple(Pause(queue, 1_767_225_600.123456, "ada") for queue in ("Z", "a", "b", "ä"))
+    assert notices.posts == posts
     assert [statement.split()[0] for statement in looked] == ["BEGIN", "SELECT", "ROLLBACK"]
     assert written == []
 

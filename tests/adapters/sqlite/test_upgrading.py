@@ -16,7 +16,7 @@ from tenure.broker import SweepRequest
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import MessageState
-from tenure.notice import Pause
+from tenure.notice import Pause, Post, PostKind
 from tenure.query import Query
 from tenure.settlement import Ack, Outcome
 from tenure.testing.virtual import VirtualClock
@@ -26,6 +26,7 @@ from .place import QUEUE, Place, message
 
 FENCE = 16777217
 OWNER = "w/1"
+POST = Post(kind=PostKind.PAUSED_SCHEDULE, name="nightly", at=1.0, by="ada")
 
 
 @pytest.fixture
@@ -134,9 +135,13 @@ async def test_what_is_new_works_on_it(old: Path) -> None:
         assert [sent.id for sent in await place.send("e", "f", unique="v", expires_at=9.0)] == ["e", "e"]
         assert (await place.send("g", unique="v"))[0].id == "g", "the one that waits may expire"
         assert await place.state.board.pause(Pause(QUEUE, 1.0, "ada"))
+        assert await place.state.board.post(POST)
+        assert await place.state.key_values.put("token", "t", b"{}", expect=None) is not None
     async with Place(old) as place:
         assert (await place.send("d", unique="u"))[0].id == "a"
-        assert (await place.state.board.read()).paused == (Pause(QUEUE, 1.0, "ada"),)
+        notices = await place.state.board.read()
+        assert (notices.paused, notices.posts) == ((Pause(QUEUE, 1.0, "ada"),), (POST,))
+        assert [one.name for one in await place.state.key_values.list("token")] == ["t"]
 
 
 async def test_whoever_has_it_open_meanwhile_goes_on(old: Path) -> None:

@@ -1,11 +1,14 @@
-"""The board: pauses and the last cancels in one row, which every worker reads once a second; ticks; turns."""
+"""The board: pauses, posts and the last cancels in one row, which every worker reads once a second; ticks; turns."""
 
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.notice import Notices, Pause, Tick, newest_cancels
+from tenure.notice import Notices, Pause, Post, PostKind, Tick, newest_cancels
+from tenure.rules.post_row import PostRow, posts_of, row_of
+from tenure.rules.storable import check_post, check_room
 from tenure.table import Place
 
 _MANY = 10_000
@@ -15,6 +18,7 @@ class _Said(msgspec.Struct, omit_defaults=True):
     paused: dict[str, Pause] = {}
     cancels: int = 0
     cancelled: tuple[str, ...] = ()
+    posts: tuple[PostRow, ...] = ()
 
 
 class _Turn(msgspec.Struct):
@@ -37,14 +41,15 @@ class AwsBoard:
         (said,) = await self._desk.get(_SAID, [_BOARD])
         if said is None:
             return Notices()
-        return Notices(tuple(said.paused[queue] for queue in sorted(said.paused)), said.cancels, said.cancelled)
+        paused = tuple(said.paused[queue] for queue in sorted(said.paused))
+        return Notices(paused, said.cancels, said.cancelled, posts_of(said.posts, self._desk.table.wall()))
 
     async def pause(self, pause: Pause) -> bool:
         def decide(said: _Said | None) -> Change[bool]:
             said = said or _Said()
             if pause.queue in said.paused:
                 return Change(answer=False)
-            return Change(answer=True, to=_Said({**said.paused, pause.queue: pause}, said.cancels, said.cancelled))
+            return Change(answer=True, to=replace(said, paused={**said.paused, pause.queue: pause}))
 
         return await self._desk.change_one(_SAID, _BOARD, decide)
 
@@ -53,7 +58,32 @@ class AwsBoard:
             if said is None or queue not in said.paused:
                 return Change(answer=False)
             left = {name: pause for name, pause in said.paused.items() if name != queue}
-            return Change(answer=True, to=_Said(left, said.cancels, said.cancelled))
+            return Change(answer=True, to=replace(said, paused=left))
+
+        return await self._desk.change_one(_SAID, _BOARD, decide)
+
+    async def post(self, post: Post) -> bool:
+        check_post(post)
+
+        def decide(said: _Said | None) -> Change[bool]:
+            said, wall = said or _Said(), self._desk.table.wall()
+            standing = [row for row in said.posts if not row.is_over(wall)]
+            if any((row.kind, row.name) == (post.kind, post.name) for row in standing):
+                return Change(answer=False)
+            check_room(len(standing))
+            return Change(answer=True, to=replace(said, posts=(*standing, row_of(post))))
+
+        return await self._desk.change_one(_SAID, _BOARD, decide)
+
+    async def withdraw(self, kind: PostKind, name: str) -> bool:
+        def decide(said: _Said | None) -> Change[bool]:
+            if said is None:
+                return Change(answer=False)
+            left = tuple(row for row in said.posts if (row.kind, row.name) != (kind, name))
+            wall = self._desk.table.wall()
+            if not any(not row.is_over(wall) for row in said.posts if row not in left):
+                return Change(answer=False)
+            return Change(answer=True, to=replace(said, posts=left))
 
         return await self._desk.change_one(_SAID, _BOARD, decide)
 
@@ -62,7 +92,8 @@ class AwsBoard:
 
         def decide(said: _Said | None) -> Change[None]:
             said = said or _Said()
-            return Change(None, _Said(said.paused, said.cancels + len(ids), newest_cancels(said.cancelled, ids)))
+            cancelled = newest_cancels(said.cancelled, ids)
+            return Change(None, replace(said, cancels=said.cancels + len(ids), cancelled=cancelled))
 
         if ids:
             await self._desk.change_one(_SAID, _BOARD, decide)

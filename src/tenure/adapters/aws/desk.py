@@ -11,13 +11,14 @@ Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one le
        u#<word> u    messages to be unique      dead#<queue> …       dead letters in the order of their end
        board …, turn …, tick …, sweep           shelves <queue>      queues with dead letters
        queues <queue>  the queues there are     j …, s#…, acts …     events, samples, acts (`pages.py`)
-       y#<step>#… …  tallies (`tallies.py`)
+       y#<step>#… …  tallies (`tallies.py`)     kv <kind> <name>     small documents (`key_values.py`)
 
 Used by everything above the table.
 """
 
 import asyncio
 import hashlib
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -34,6 +35,8 @@ from tenure.table import KEEP, Place, Row, Table, Write
 T = TypeVar("T")
 A = TypeVar("A")
 
+#: For `Change.forget_at`: whatever was said before, the row is never forgotten.
+NEVER = math.inf
 #: Somebody else was faster, so often in a row.
 _TRIES = 50
 #: So often in a row it is looked for what became of a write.
@@ -78,7 +81,7 @@ class Change(msgspec.Struct, Generic[A]):
     #: None: leave it as it is.
     to: Any = None
     remove: bool = False
-    #: Wall time after which it may be forgotten.
+    #: Wall time after which it may be forgotten, or `NEVER`. None: by what kind of row it is; else as was said before.
     forget_at: float | None = None
 
 
@@ -168,6 +171,7 @@ class Desk:
                 text = None if change.to is None else _encode(change.to).decode()
                 expected = None if row is None else row.text
                 forget_at = change.forget_at or self._forget_at(change.to, expected)
+                forget_at = None if forget_at == NEVER else forget_at
                 writes.append((number, change.answer, Write(places[number], text, expected, forget_at)))
             done = await self._write([write for _, _, write in writes], looks) if writes else []
             for (number, answer, write), ok in zip(writes, done, strict=True):

@@ -1,8 +1,9 @@
-"""The six ports over one table."""
+"""The seven ports over one table."""
 
 from tenure.adapters.aws.acts import AwsActLog
 from tenure.adapters.aws.board import AwsBoard
 from tenure.adapters.aws.journal import AwsJournal
+from tenure.adapters.aws.key_values import AwsKeyValues
 from tenure.adapters.aws.ledger import AwsLedger
 from tenure.adapters.aws.records import AwsRecords
 from tenure.adapters.aws.roster import AwsRoster
@@ -39,6 +40,10 @@ class AwsState:
     @property
     def acts(self) -> AwsActLog:
         return self._store.acts
+
+    @property
+    def key_values(self) -> AwsKeyValues:
+        return self._store.key_values
 
     def wall(self) -> float:
         return self._store.table.wall()

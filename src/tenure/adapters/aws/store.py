@@ -14,6 +14,7 @@ from tenure.adapters.aws.board import AwsBoard
 from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.desk import Desk
 from tenure.adapters.aws.journal import AwsJournal
+from tenure.adapters.aws.key_values import AwsKeyValues
 from tenure.adapters.aws.ledger import AwsLedger
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.link import Link
@@ -55,6 +56,7 @@ class Store:
         self.journal = AwsJournal(self.desk)
         self.board = AwsBoard(self.desk)
         self.acts = AwsActLog(self.desk)
+        self.key_values = AwsKeyValues(self.desk)
         self.stash = Stash(self.queues, link.clock)
         #: Messages whose copy is known to lie in its queue; the last so many.
         self.confirmed: dict[str, None] = {}

@@ -1,8 +1,9 @@
-"""The state port on an account: its six ports over one store."""
+"""The state port on an account: its seven ports over one store."""
 
 from tenure.adapters.azure.act_log import AzureActLog
 from tenure.adapters.azure.board import AzureBoard
 from tenure.adapters.azure.journal import AzureJournal
+from tenure.adapters.azure.key_values import AzureKeyValues
 from tenure.adapters.azure.ledger import AzureLedger
 from tenure.adapters.azure.records import AzureRecords
 from tenure.adapters.azure.roster import AzureRoster
@@ -21,6 +22,7 @@ class AzureState:
         self._journal = AzureJournal(store)
         self._board = AzureBoard(store)
         self._acts = AzureActLog(store)
+        self._key_values = AzureKeyValues(store)
 
     @property
     def ledger(self) -> AzureLedger:
@@ -51,6 +53,11 @@ class AzureState:
     def acts(self) -> AzureActLog:
         """The audit log."""
         return self._acts
+
+    @property
+    def key_values(self) -> AzureKeyValues:
+        """Small documents by kind and name."""
+        return self._key_values
 
     def wall(self) -> float:
         """The account's, as its answers tell it; where the rows lie elsewhere, that store's."""

@@ -14,11 +14,12 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import announce, ask, dry_run_option, yes_option
-from tenure.cli.dead.choosing import Choice, chosen, filters, named
+from tenure.cli.dead.choosing import Choice, chosen, filters
 from tenure.cli.duration import spoken
 from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.rate import RATE
 from tenure.cli.target import find, json_option, run, split_ids
+from tenure.client.operations.dead import named_dead
 from tenure.redriving import kind_of
 
 #: A line's worth.
@@ -118,7 +119,7 @@ def _say_first(ids: list[str]) -> None:
 async def _choose(app: Tenure, choice: Choice) -> tuple[dict[str, str], str]:
     """The ids with their queues, and what they are in a few words."""
     if choice.ids:
-        return await named(app, choice.ids), ""
+        return await named_dead(app.operate.access, choice.ids), ""
     queue_of: dict[str, str] = {}
     kinds: Counter[str] = Counter()
     async for letter in chosen(app, choice):

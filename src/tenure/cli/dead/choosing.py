@@ -10,11 +10,9 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue, complete_task
 from tenure.cli.duration import spoken
-from tenure.cli.ids import find_records
 from tenure.cli.moment import DURATION_OR_MOMENT, moment_of
-from tenure.cli.naming import check_known, queues_of
-from tenure.cli.seen import check_shown
-from tenure.errors import NotDead
+from tenure.client.operations.browsable import check_shown
+from tenure.client.operations.naming import check_known, queues_of
 from tenure.message import MessageState
 from tenure.redriving import Letter, Which
 from tenure.redriving import find as find_letters
@@ -89,19 +87,11 @@ def filters(command: F) -> F:
 
 
 async def chosen(app: Tenure, choice: Choice) -> AsyncIterator[Letter]:
-    """The dead letters that are meant, the first ones first. Not for ids: see `named`."""
-    check_shown(app.broker, [MessageState.DEAD])
-    queues = await queues_of(app, choice.queue)
+    """The dead letters that are meant, the first ones first. Not for ids: see `named_dead`."""
+    access = app.operate.access
+    check_shown(access.broker, [MessageState.DEAD])
+    queues = await queues_of(access, choice.queue)
     if choice.queue is not None and not is_pattern(choice.queue):
-        await check_known(app, queues, consequence="Nothing was changed")
-    async for letter in find_letters(app.broker, queues, choice.which(app.clock.wall())):
+        await check_known(access, queues, consequence="Nothing was changed")
+    async for letter in find_letters(access.broker, queues, choice.which(app.clock.wall())):
         yield letter
-
-
-async def named(app: Tenure, ids: tuple[str, ...]) -> dict[str, str]:
-    """Check that each id is a dead letter before anything is touched; the ids as the broker has them, with queues."""
-    records = await find_records(app, ids, consequence="nothing was changed")
-    for record in records:
-        if record.state is not MessageState.DEAD:
-            raise NotDead(f"message {record.id} is {record.state}, not dead; nothing was changed")
-    return {record.id: record.queue for record in records}

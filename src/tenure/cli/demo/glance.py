@@ -7,8 +7,8 @@ import msgspec
 from tenure.app import Tenure
 from tenure.broker import Depth
 from tenure.cli.demo.tasks import QUEUES
-from tenure.cli.presence import living
-from tenure.cli.seen import Seen, look
+from tenure.cli.look import Seen, look
+from tenure.client.operations.presence import living
 from tenure.message import MessageState
 from tenure.owner import Owner
 
@@ -66,7 +66,7 @@ async def glance(app: Tenure, *, with_progress: int = 0) -> Glance:
         tuple(depths),
         (*shown, *held[with_progress:]),
         Counter(one.worker for one in held),
-        {owner.pid: owner for owner in await living(app)},
+        {owner.pid: owner for owner in await living(app.operate.access)},
     )
 
 

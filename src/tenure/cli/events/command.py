@@ -7,14 +7,14 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue, complete_task
-from tenure.cli.events.choosing import Choice
 from tenure.cli.events.reading import MOST_EVENTS, follow, last
 from tenure.cli.events.telling import Teller, say_cut
-from tenure.cli.ids import find_record
 from tenure.cli.moment import DURATION_OR_MOMENT, moment_of
-from tenure.cli.naming import wanted_queues
 from tenure.cli.output import console, say_line
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.client.operations.event_choice import EventChoice
+from tenure.client.operations.ids import find_record
+from tenure.client.operations.naming import wanted_queues
 from tenure.errors import MessageNotFound
 from tenure.event import EventKind
 
@@ -61,8 +61,8 @@ def events(
     app = find(target)
 
     async def work(app: Tenure) -> None:
-        choice = Choice(
-            kinds=frozenset(kinds), queues=wanted_queues(app, queues) if queues else None,
+        choice = EventChoice(
+            kinds=frozenset(kinds), queues=await wanted_queues(app.operate.access, queues) if queues else None,
             message=None if message is None else await _whole_id(app, message),
             since=moment_of(since, app.clock.wall()), **given,  # type: ignore[arg-type]  # click's
         )  # fmt: skip
@@ -72,7 +72,7 @@ def events(
         run(app, work)
 
 
-async def _tell(app: Tenure, choice: Choice, number: int, *, is_following: bool, as_json: bool) -> None:
+async def _tell(app: Tenure, choice: EventChoice, number: int, *, is_following: bool, as_json: bool) -> None:
     found = await last(app, choice, number)
     teller = Teller(console(), as_json=as_json)
     for stored in found.events:
@@ -91,6 +91,6 @@ async def _tell(app: Tenure, choice: Choice, number: int, *, is_following: bool,
 async def _whole_id(app: Tenure, word: str) -> str:
     """The message may be forgotten, or not be there yet: then its id is taken as it is."""
     try:
-        return (await find_record(app, word)).id
+        return (await find_record(app.operate.access, word)).id
     except MessageNotFound:
         return word

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.events.choosing import Choice
+from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerError
 from tenure.event import StoredEvent
 from tenure.state import Journal
@@ -64,7 +64,7 @@ class Back(msgspec.Struct, frozen=True):
 Heard = Batch | Gap | Away | Back
 
 
-async def last(app: Tenure, choice: Choice, number: int) -> Last:
+async def last(app: Tenure, choice: EventChoice, number: int) -> Last:
     """The last `number` events that are meant."""
     journal = app.state.journal
     end = await journal.last()
@@ -96,7 +96,7 @@ def app_sees(app: Tenure, stored: StoredEvent) -> bool:
     return stored.event.queue is None or app.sees(stored.event.queue)
 
 
-async def follow(app: Tenure, choice: Choice, place: int) -> AsyncIterator[Heard]:
+async def follow(app: Tenure, choice: EventChoice, place: int) -> AsyncIterator[Heard]:
     """Everything behind `place`, for ever."""
     reader = _Reader(app, choice, place)
     while True:
@@ -107,7 +107,7 @@ async def follow(app: Tenure, choice: Choice, place: int) -> AsyncIterator[Heard
 class _Reader:
     """One who reads on."""
 
-    def __init__(self, app: Tenure, choice: Choice, place: int) -> None:
+    def __init__(self, app: Tenure, choice: EventChoice, place: int) -> None:
         self._app = app
         self._choice = choice
         self._place = place

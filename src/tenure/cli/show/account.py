@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from tenure.cli.duration import countdown, exact, spoken
 from tenure.cli.naming import since
 from tenure.cli.plain import one_line, plain_lines
-from tenure.cli.show.fetching import Found
-from tenure.cli.show.life import Step
+from tenure.client.operations.life import Step
+from tenure.client.operations.message_detail import MessageDetail
 from tenure.message import MessageState
 from tenure.record import Progress
 from tenure.timing.why import amount
@@ -109,29 +109,29 @@ def _why(reason: Reason) -> str:
 # -- where it is now -------------------------------------------------------------------------------
 
 
-def now(found: Found, wall: float) -> str:
+def now(found: MessageDetail, wall: float) -> str:
     """Where it is, and what it waits for; how far it is stands on a line of its own."""
-    far = _far(found.record.progress) if found.record.state is MessageState.LEASED else ""
+    far = _far(found.progress) if found.state is MessageState.LEASED else ""
     return "\n".join(filter(None, map(one_line, (_where(found, wall), far))))
 
 
-def _where(found: Found, wall: float) -> str:
-    record, pause = found.record, found.pause
+def _where(found: MessageDetail, wall: float) -> str:
+    pause = found.paused
     stopped = "" if pause is None else f"; its queue is paused {since(pause, wall)}"
-    match record.state:
+    match found.state:
         case MessageState.READY:
             return f"waits for a worker{stopped}"
         case MessageState.DELAYED:
-            return f"due in {spoken(record.due_in)}{stopped}"
+            return f"due in {spoken(found.due_in)}{stopped}"
         case MessageState.LEASED:
-            left = "" if record.deadline_in is None else f", lease {_lease(record.deadline_in)}"
+            left = "" if found.deadline_in is None else f", lease {_lease(found.deadline_in)}"
             sized = "" if found.size is None else f" of size {amount(found.size)}"
             usual = "" if found.usual_seconds is None else f"; runs{sized} usually take {exact(found.usual_seconds)}"
-            who = record.owner or "an unknown worker"
-            return f"attempt {record.attempt} on {who}{left}{usual}"
+            who = found.owner or "an unknown worker"
+            return f"attempt {found.attempt} on {who}{left}{usual}"
         case MessageState.DEAD:
             return "until somebody redrives or deletes it"
-    return f"for {spoken(wall - record.finished_at)}" if record.finished_at is not None else ""
+    return f"for {spoken(wall - found.finished_at)}" if found.finished_at is not None else ""
 
 
 def _lease(seconds: float) -> str:

@@ -3,8 +3,6 @@
 import click
 
 from tenure.cli.output import console, say_json
-from tenure.cli.show.document import document
-from tenure.cli.show.fetching import fetch
 from tenure.cli.show.telling import tell
 from tenure.cli.target import find, json_option, run, split_ids
 
@@ -29,8 +27,8 @@ def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
     if len(rest) > 1:
         raise click.UsageError(f"one message at a time, not {len(rest)}: {' '.join(rest)}")
     app = find(target)
-    found = run(app, lambda app: fetch(app, rest[0]))
+    found = run(app, lambda app: app.operate.message(rest[0]))
     if as_json:
-        say_json(document(found))
+        say_json(found)
     else:
         tell(console(), found, app.clock.wall(), full=full)

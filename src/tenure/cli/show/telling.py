@@ -11,8 +11,8 @@ from tenure.cli.moment import local
 from tenure.cli.output import STATE_STYLES
 from tenure.cli.plain import one_line, plain_lines
 from tenure.cli.show.account import below, now, sentence
-from tenure.cli.show.fetching import Found
-from tenure.cli.show.life import Step
+from tenure.client.operations.life import Step
+from tenure.client.operations.message_detail import MessageDetail
 from tenure.kept_payload import KEPT_BYTES
 from tenure.message import DEFAULT_PRIORITY, MessageState
 from tenure.plural import plural
@@ -36,30 +36,30 @@ _STYLES = {
 }  # fmt: skip
 
 
-def tell(out: "Console", found: Found, wall: float, *, full: bool) -> None:
+def tell(out: "Console", found: MessageDetail, wall: float, *, full: bool) -> None:
     """Everything, on a console."""
     _tell_who(out, found)
     _tell_life(out, found, wall, full=full)
     _tell_payload(out, found, full=full)
-    if found.record.result is not None:
-        _tell_json(out, "result", found.record.result or b"null", full=full)
+    if found.result is not None:
+        _tell_json(out, "result", found.result or b"null", full=full)
 
 
-def _tell_who(out: "Console", found: Found) -> None:
+def _tell_who(out: "Console", found: MessageDetail) -> None:
     from rich.text import Text
 
     from tenure.cli.screen import Rows
 
-    record, about = found.record, {_short(name): value for name, value in _about(found).items()}
+    about = {_short(name): value for name, value in _about(found).items()}
     widest = max(map(len, ("message", *about)))
     # No cell of the table: an id that is longer than the terminal is wide must not get a line break of ours.
-    head = Text.assemble(("message".ljust(widest), "dim"), "  ", (one_line(record.id), "bold"))
+    head = Text.assemble(("message".ljust(widest), "dim"), "  ", (one_line(found.id), "bold"))
     out.print(head, soft_wrap=True)
     rows = Rows.grid(padding=(0, 2))
     rows.add_column(style="dim", no_wrap=True, min_width=widest)
     rows.add_column(overflow="fold")
-    rows.add_row("task", Text(one_line(record.task or "– (its envelope cannot be read)")))
-    rows.add_row("queue", Text(one_line(record.queue)))
+    rows.add_row("task", Text(one_line(found.task or "– (its envelope cannot be read)")))
+    rows.add_row("queue", Text(one_line(found.queue)))
     for name, value in about.items():
         rows.add_row(name, Text(one_line(value)))
     out.print(rows)
@@ -71,10 +71,10 @@ def _short(name: str) -> str:
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…"
 
 
-def _about(found: Found) -> dict[str, str]:
+def _about(found: MessageDetail) -> dict[str, str]:
     """What the sender decided, as far as it is still known, and is not what everybody gets."""
     message = found.message
-    counters = found.record.counters
+    counters = found.counters
     about: dict[str, str | None] = {}
     if message is not None:
         overrides = message.overrides
@@ -95,7 +95,7 @@ def _about(found: Found) -> dict[str, str]:
     about["counters"] = (
         f"delivered {counters.deliveries}×, failed {counters.attempts}×, crashed {counters.crashes}×, "
         f"lost {counters.lost}×"
-        if found.is_counted
+        if counters is not None
         else "not kept once a message is completed"
     )
     return {name: value for name, value in about.items() if value is not None}
@@ -111,15 +111,15 @@ def _unique(unique: str | None) -> str | None:
 # -- what happened ---------------------------------------------------------------------------------
 
 
-def _tell_life(out: "Console", found: Found, wall: float, *, full: bool) -> None:
+def _tell_life(out: "Console", found: MessageDetail, wall: float, *, full: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     line = _Line(found)
-    first = found.steps[0].at if found.steps else wall
+    first = found.life[0].at if found.life else wall
     day, shown = "", ""
     out.print()
-    for step in found.steps:
+    for step in found.life:
         moment = datetime.fromtimestamp(step.at).astimezone()
         if f"{moment:%Y-%m-%d}" != day:
             day = f"{moment:%Y-%m-%d}"
@@ -131,17 +131,17 @@ def _tell_life(out: "Console", found: Found, wall: float, *, full: bool) -> None
         for why in below(step, shown, full=full):
             out.print(Padding(Text(why), (0, 0, 0, _INDENT)))
         shown = step.reason.traceback if step.reason is not None and step.reason.traceback else shown
-    state = found.record.state
+    state = found.state
     out.print(line("now", "", Text(state, style=STATE_STYLES[state]), now(found, wall)))
 
 
 class _Line:
     """One line of the account; all of them have the same columns."""
 
-    def __init__(self, found: Found) -> None:
-        first = found.steps[0].at if found.steps else 0.0
-        self._since = max((len(exact(step.at - first)) + 1 for step in found.steps), default=0)
-        self._what = max(len(word) for word in (found.record.state, *map(_word, found.steps)))
+    def __init__(self, found: MessageDetail) -> None:
+        first = found.life[0].at if found.life else 0.0
+        self._since = max((len(exact(step.at - first)) + 1 for step in found.life), default=0)
+        self._what = max(len(word) for word in (found.state, *map(_word, found.life)))
 
     def __call__(self, time: str, since: str, what: "Text", text: str) -> "Table":
         from rich.text import Text
@@ -164,17 +164,17 @@ def _word(step: Step) -> str:
 # -- what it carries -------------------------------------------------------------------------------
 
 
-def _tell_payload(out: "Console", found: Found, *, full: bool) -> None:
+def _tell_payload(out: "Console", found: MessageDetail, *, full: bool) -> None:
     from rich.text import Text
 
-    raw, kept = found.record.envelope, found.kept_payload
+    raw, kept = found.raw, found.kept_payload
     if raw is None and kept is not None:
         cut = "" if kept.is_whole else f", the first {KEPT_BYTES:,} of {kept.size:,} bytes"
         _tell_json(out, f"payload (kept by keep_payload{cut})", kept.text.encode(), full=full)
     elif raw is None:
-        gone = found.record.state in (MessageState.COMPLETED, MessageState.CANCELLED)
-        why = f"not kept once a message is {found.record.state}" if gone else "this broker cannot show it"
-        why += "; keep_payload=True keeps it" if found.record.state is MessageState.COMPLETED else ""
+        gone = found.state in (MessageState.COMPLETED, MessageState.CANCELLED)
+        why = f"not kept once a message is {found.state}" if gone else "this broker cannot show it"
+        why += "; keep_payload=True keeps it" if found.state is MessageState.COMPLETED else ""
         out.print(Text.assemble("\n", ("payload", "bold"), (f"  {why}", "dim")))
     elif found.message is None:
         out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(raw):,}, which are no envelope", "dim")))

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.naming import full_name, near
 from tenure.cli.output import plural, say_line
 from tenure.cli.target import find, run
+from tenure.client.operations.naming import full_name, near
 from tenure.errors import BadArgument
 from tenure.sample import Ended, Sample
 from tenure.simulation.durations import LEAST_SECONDS, BadLine, drawn, read_csv, replayed
@@ -90,7 +90,7 @@ def _recorded(asked: Asked, target: str) -> Source:
         raise BadArgument(msg)
     known = app.tasks.get(task)
     usual = known.queue if known is not None else app.queue
-    queue = usual if asked.queue is None else full_name(app, asked.queue)
+    queue = usual if asked.queue is None else full_name(app.operate.access, asked.queue)
     samples = run(app, lambda app: _samples(app, queue, task))
     works = [
         Work(max(LEAST_SECONDS, sample.seconds), sample.size) for sample in samples if sample.ended is Ended.COMPLETED

@@ -10,7 +10,6 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue, complete_words
 from tenure.cli.duration import exact, spoken
-from tenure.cli.naming import check_known, full_name, known_queues, near
 from tenure.cli.output import console, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.size import SIZE
@@ -24,6 +23,7 @@ from tenure.cli.timing.looking import (
     prior_of,
     standing_of,
 )  # fmt: skip
+from tenure.client.operations.naming import check_known, full_name, known_queues, near
 from tenure.errors import UnknownTask
 from tenure.sample import Ended, Sample
 from tenure.survey import samples_of
@@ -105,11 +105,11 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
     """On every queue where it was measured; with an app, on its own queue in any case."""
     task = app.tasks.get(name)
     if queue is not None:
-        queues = [full_name(app, queue)]
-        await check_known(app, queues)
+        queues = [full_name(app.operate.access, queue)]
+        await check_known(app.operate.access, queues)
     else:
         own = [] if task is None else [task.queue]
-        queues = [*own, *sorted(await known_queues(app) - set(own))[:_MOST_QUEUES]]
+        queues = [*own, *sorted(await known_queues(app.operate.access) - set(own))[:_MOST_QUEUES]]
     samples = {one: await samples_of(app.state.journal, one, name) for one in queues}
     wanted = [one for one in queues if samples[one]]
     if task is not None and task.queue in queues and task.queue not in wanted:

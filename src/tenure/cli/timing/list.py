@@ -9,11 +9,11 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue
 from tenure.cli.duration import Duration, exact, spoken, stated
-from tenure.cli.naming import check_known, full_name
 from tenure.cli.output import console, count, keep_figures, plain_table, plural, say_json
 from tenure.cli.plain import one_line
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.cli.timing.looking import Look, Row, beats_of, look
+from tenure.client.operations.naming import check_known, full_name
 from tenure.finding import Finding, Severity
 from tenure.timing.advice import USE_HIGH, subject
 from tenure.timing.figures import RUNS_FOR_Q95, RUNS_FOR_Q99, Standing
@@ -56,9 +56,9 @@ def list_(target: str | None, queue: str | None, since: float, *, as_json: bool)
 
 
 async def _look(app: Tenure, since: float, queue: str | None) -> Look:
-    name = None if queue is None else full_name(app, queue)
+    name = None if queue is None else full_name(app.operate.access, queue)
     if name is not None:
-        await check_known(app, [name])
+        await check_known(app.operate.access, [name])
     return await look(app, since_seconds=since, queue=name)
 
 

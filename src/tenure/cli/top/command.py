@@ -5,12 +5,12 @@ import contextlib
 import click
 
 from tenure.app import Tenure
-from tenure.assembly import safe_url
 from tenure.cli.completing import complete_queue
 from tenure.cli.duration import Duration
-from tenure.cli.naming import wanted_queues
 from tenure.cli.output import console, say_json
 from tenure.cli.target import find, is_place, json_option, or_default, run, target_argument
+from tenure.client.operations.naming import wanted_queues
+from tenure.url import safe_url
 
 #: In lines: one snapshot into a pipe shows the first rows of each table.
 _ONCE_WIDTH, _ONCE_HEIGHT = 120, 60
@@ -35,38 +35,33 @@ def top(target: str | None, queues: tuple[str, ...], every: float | None, *, onc
     """
     app = find(target)
     out = console()
-    named = wanted_queues(app, queues)
     is_live = out.is_terminal and not out.is_dumb_terminal and not as_json and not once
     seconds = every if every is not None else app.broker.traits.snapshot_seconds
     with contextlib.suppress(KeyboardInterrupt) if is_live else contextlib.nullcontext():  # one way to end it
-        run(app, lambda app: _show(app, named, _name(target), seconds, is_live=is_live, as_json=as_json))
+        run(app, lambda app: _show(app, queues, _name(target), seconds, is_live=is_live, as_json=as_json))
 
 
-async def _show(
-    app: Tenure, queues: tuple[str, ...] | None, name: str, every: float, *, is_live: bool, as_json: bool
-) -> None:
-    from tenure.cli.top.reading import Reader
+async def _show(app: Tenure, queues: tuple[str, ...], name: str, every: float, *, is_live: bool, as_json: bool) -> None:
+    from tenure.client.operations.overview.reading import OverviewReader
 
-    reader = Reader(app, queues or ())
+    access = app.operate.access
+    reader = OverviewReader(access, await wanted_queues(access, queues) if queues else None)
     if is_live:
         from tenure.cli.top.live import watch
 
         await watch(app, reader, name, console(), every_seconds=every)
         return
-    picture = await reader.read()
+    overview = await reader.read()
     if as_json:
-        from tenure.cli.top.document import document
-
-        say_json(document(picture))
+        say_json(overview)
         return
-    from tenure.cli.top.headline import headline
     from tenure.cli.top.screen import Frame, snapshot
     from tenure.cli.top.view import View
 
     out = console()
     width = out.width if out.is_terminal else _ONCE_WIDTH
     frame = Frame(
-        picture=picture, headline=headline(picture), view=View(), target=name, every_seconds=every, now=picture.now
+        overview=overview, headline=overview.headline, view=View(), target=name, every_seconds=every, now=overview.now
     )
     for line in snapshot(frame, width, _ONCE_HEIGHT):
         out.print(line, soft_wrap=True)

@@ -22,14 +22,14 @@ from rich.text import Text
 
 from tenure.app import Tenure
 from tenure.cli.screen import Screen
-from tenure.cli.show.fetching import fetch
 from tenure.cli.show.telling import tell
-from tenure.cli.top.headline import headline
 from tenure.cli.top.keys import keys_in
-from tenure.cli.top.picture import Picture
-from tenure.cli.top.reading import Reader
 from tenure.cli.top.screen import Frame, draw
 from tenure.cli.top.view import View, press
+from tenure.client.operations.message_detail import fetch
+from tenure.client.operations.overview.headline import headline
+from tenure.client.operations.overview.reading import OverviewReader
+from tenure.client.operations.overview.rows import Overview
 from tenure.errors import BrokerError, TenureError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _TICK_SECONDS = 1.0
 _MESSAGE_SECONDS = 2.0
 
 
-async def watch(app: Tenure, reader: Reader, target: str, out: "Console", *, every_seconds: float) -> None:
+async def watch(app: Tenure, reader: OverviewReader, target: str, out: "Console", *, every_seconds: float) -> None:
     """Show the place until the person has seen enough."""
     live = _Live(app, reader, target, out, every_seconds)
     live.take(await reader.read())  # a place that is not there is an error before the screen changes
@@ -51,14 +51,14 @@ async def watch(app: Tenure, reader: Reader, target: str, out: "Console", *, eve
 class _Live:
     """What is shown now, and what comes next."""
 
-    def __init__(self, app: Tenure, reader: Reader, target: str, out: "Console", every_seconds: float) -> None:
+    def __init__(self, app: Tenure, reader: OverviewReader, target: str, out: "Console", every_seconds: float) -> None:
         self._app = app
         self._reader = reader
         self._target = target
         self._out = out
         self._every = every_seconds
         self._view = View()
-        self._picture: Picture | None = None
+        self._overview: Overview | None = None
         self._read_at = 0.0
         self._outage = ""
         self._away_since = 0.0
@@ -69,18 +69,18 @@ class _Live:
         #: Set: another message was opened, fetch.
         self._opened = asyncio.Event()
 
-    def take(self, picture: Picture) -> None:
+    def take(self, overview: Overview) -> None:
         """The place answered."""
         self._outage = ""
-        if not self._view.is_paused or self._picture is None:
-            self._picture, self._read_at = picture, self._app.clock.monotonic()
+        if not self._view.is_paused or self._overview is None:
+            self._overview, self._read_at = overview, self._app.clock.monotonic()
         self._changed.set()
 
     def press(self, key: str) -> None:
         """A key."""
-        if self._picture is None:
+        if self._overview is None:
             return
-        before, self._view = self._view, press(self._view, key, self._picture, self._now())
+        before, self._view = self._view, press(self._view, key, self._overview, self._now())
         if self._view.opened != before.opened:
             self._message, self._message_of = (), ""
             self._opened.set()
@@ -102,14 +102,14 @@ class _Live:
         loop.remove_signal_handler(signal.SIGWINCH)
 
     def _draw(self, shown: Live) -> None:
-        if self._picture is None:
+        if self._overview is None:
             return
         width, height = self._out.size
         now = self._now()
-        picture = self._picture
+        overview = self._overview
         frame = Frame(
-            picture=picture,
-            headline=headline(msgspec.structs.replace(picture, now=now)),
+            overview=overview,
+            headline=headline(msgspec.structs.replace(overview, now=now)),
             view=self._view, target=self._target, every_seconds=self._every, now=now, outage=self._outage,
             away_seconds=self._app.clock.monotonic() - self._away_since, message=self._message,
         )  # fmt: skip
@@ -117,10 +117,10 @@ class _Live:
 
     def _now(self) -> float:
         """By the store's clock. While nothing new is read, countdowns stand still: leases may be renewed meanwhile."""
-        if self._picture is None:
+        if self._overview is None:
             return 0.0
         still = self._view.is_paused or self._outage
-        return self._picture.now + (0.0 if still else self._app.clock.monotonic() - self._read_at)
+        return self._overview.now + (0.0 if still else self._app.clock.monotonic() - self._read_at)
 
     async def _look(self) -> None:
         while True:
@@ -151,7 +151,7 @@ class _Live:
 
     async def _told(self, id: str) -> tuple[Text, ...]:
         """What `tenure show` prints, in lines that fit."""
-        found = await fetch(self._app, id)
+        found = await fetch(self._app.operate.access, id)
         out = Screen(width=max(20, self._out.width - 2), force_terminal=True, color_system="standard",
                      no_color=self._out.no_color, legacy_windows=False)  # fmt: skip
         with out.capture() as captured:

@@ -1,4 +1,4 @@
-"""The screen of `tenure top`: picture and view → exactly as many lines as the terminal has. Pure.
+"""The screen of `tenure top`: overview and view → exactly as many lines as the terminal has. Pure.
 
 title                                              how often · time
 the headline: is work flowing, what is stuck, since when
@@ -16,12 +16,11 @@ from rich.text import Text
 
 from tenure.cli.moment import local
 from tenure.cli.plain import one_line
-from tenure.cli.top.format import age, rate, share, span, sparkline, whole
-from tenure.cli.top.headline import Headline, Mood
 from tenure.cli.top.layout import fit, header, line, sized
-from tenure.cli.top.picture import Picture
 from tenure.cli.top.tables import BAD, FAINT, SOON, Grid, tables
 from tenure.cli.top.view import TABS, View, shares, shown_rows
+from tenure.client.operations.overview.format import age, rate, share, span, sparkline, whole
+from tenure.client.operations.overview.rows import Headline, Mood, Overview
 
 #: Lines around the tables: title, headline, figures, tabs; keys.
 _ABOVE, _BELOW = 4, 1
@@ -57,14 +56,14 @@ _HELP = (
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """What is drawn once."""
 
-    picture: Picture
+    overview: Overview
     headline: Headline
     view: View
     #: What is looked at: an app or a URL.
     target: str
     #: How often the store is asked.
     every_seconds: float
-    #: Unix seconds by the store's clock, now; the picture may be older.
+    #: Unix seconds by the store's clock, now; the overview may be older.
     now: float
     #: Why the store gives no answer, and for how long; empty: it does.
     outage: str = ""
@@ -109,7 +108,7 @@ def _whole(lines: Sequence[Text], last: Text, width: int, height: int) -> list[T
 
 
 def _title(frame: Frame, width: int) -> Text:
-    moment = local(frame.picture.now)[11:19]
+    moment = local(frame.overview.now)[11:19]
     sweep = f"next sweep {_sweep(frame)} · "
     if frame.view.is_paused:
         right = Text.assemble(("paused", SOON), f" at {moment} ")
@@ -124,7 +123,7 @@ def _title(frame: Frame, width: int) -> Text:
 
 def _sweep(frame: Frame) -> str:
     """By the store's clock; where nobody has swept, nobody knows."""
-    at = frame.picture.next_sweep_at
+    at = frame.overview.next_sweep_at
     if at is None:
         return "–"
     return f"in {age(at - frame.now + 0.5)}" if at > frame.now else "now"
@@ -132,7 +131,7 @@ def _sweep(frame: Frame) -> str:
 
 def _headline(frame: Frame) -> Text:
     if frame.outage:
-        stale = f"figures of {local(frame.picture.now)[11:19]}"
+        stale = f"figures of {local(frame.overview.now)[11:19]}"
         text = f" No answer from the store for {age(frame.away_seconds)}; {stale}. {one_line(frame.outage)}"
         return Text(text, style=_MOODS[Mood.BAD])
     return Text(f" {one_line(frame.headline.text)}", style=_MOODS[frame.headline.mood])
@@ -140,15 +139,15 @@ def _headline(frame: Frame) -> Text:
 
 def _figures(frame: Frame, width: int) -> Text:
     """Of all queues; what does not fit is left out, and the course of the last minutes takes the rest of the line."""
-    picture, flow = frame.picture, frame.picture.total
+    overview, flow = frame.overview, frame.overview.total.flow
     text = Text(" ")
     for name, figure, style in (
         ("in", _per_second(flow.in_per_second), ""),
         ("out", _per_second(flow.out_per_second), ""),
-        ("waiting", whole(picture.waiting), ""),
-        ("running", whole(picture.running), ""),
+        ("waiting", whole(overview.total.waiting), ""),
+        ("running", whole(overview.total.running), ""),
         ("errors", share(flow.error_share), ""),
-        ("dead", whole(picture.dead), BAD if picture.dead else ""),
+        ("dead", whole(overview.total.dead), BAD if overview.total.dead else ""),
     ):
         more = Text.assemble("  " if len(text) > 1 else "", (f"{name} ", FAINT), (figure, style))
         if text.cell_len + more.cell_len <= width:
@@ -190,14 +189,14 @@ def _keys(keys: Sequence[tuple[str, str]]) -> Text:
 
 def _tables(frame: Frame, width: int, height: int) -> list[Text]:
     """The tables of this tab, one below the other, in so many lines."""
-    found = shown_rows(frame.view, frame.picture, frame.now)
+    found = shown_rows(frame.view, frame.overview, frame.now)
     is_low = height < _HIGH
     if frame.view.tab == "all" and is_low:
         found = [(name, rows) for name, rows in found if name != "workers"]
     blank = 1 if len(found) > 1 else 0
     free = height - len(found) - blank * len(found)
     given = shares([max(1, len(rows)) for _, rows in found], max(len(found), free))
-    known = tables(frame.picture, frame.now)
+    known = tables(frame.overview, frame.now)
     lines: list[Text] = []
     for (name, rows), number in zip(found, given, strict=True):
         lines += [Text()] * blank
@@ -227,7 +226,7 @@ def _table(frame: Frame, table: Grid[Any], rows: Sequence[Any], number: int, wid
 
 
 def _many(frame: Frame, table: Grid[Any], rows: Sequence[Any]) -> str:
-    more = "+" if table.name == "leases" and frame.picture.leases_cut else ""
+    more = "+" if table.name == "leases" and frame.overview.leases_cut else ""
     return f"{len(rows):,}{more}"
 
 

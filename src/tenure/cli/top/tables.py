@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tenure.cli.top.format import age, left, rate, share, span, sparkline, whole
 from tenure.cli.top.layout import Cell, Column
-from tenure.cli.top.picture import Picture, QueueRow, TaskRow, WorkerRow
+from tenure.client.operations.overview.format import age, left, rate, share, span, sparkline, whole
+from tenure.client.operations.overview.rows import Overview, QueueOverview, TaskOverview, WorkerOverview
 from tenure.query import HeldLease
 
 R = TypeVar("R")
@@ -65,7 +65,7 @@ def begins_ascending(column: str) -> bool:
     return column in ("queue", "task", "worker", "id", "left", "host")
 
 
-def queue_table() -> Grid[QueueRow]:
+def queue_table() -> Grid[QueueOverview]:
     """One row a queue."""
     return Grid(
         name="queues", noun="queue", order="waiting", empty="No queue holds a message.",
@@ -81,7 +81,7 @@ def queue_table() -> Grid[QueueRow]:
     )  # fmt: skip
 
 
-def task_table() -> Grid[TaskRow]:
+def task_table() -> Grid[TaskOverview]:
     """One row a task and queue."""
     return Grid(
         name="tasks", noun="task", order="out/s", empty="No task ran in the last minutes.",
@@ -131,13 +131,13 @@ def lease_table(now: float) -> Grid[HeldLease]:
     )  # fmt: skip
 
 
-def worker_table(now: float) -> Grid[WorkerRow]:
+def worker_table(now: float) -> Grid[WorkerOverview]:
     """One row a worker, or another holder of leases."""
 
-    def since(row: WorkerRow) -> float | None:
+    def since(row: WorkerOverview) -> float | None:
         return None if row.started_at is None else now - row.started_at
 
-    def rest(row: WorkerRow) -> float | None:
+    def rest(row: WorkerOverview) -> float | None:
         return None if row.deadline is None else row.deadline - now
 
     return Grid(
@@ -158,13 +158,13 @@ def worker_table(now: float) -> Grid[WorkerRow]:
     )  # fmt: skip
 
 
-def tables(picture: Picture, now: float) -> dict[str, tuple[Grid[Any], Sequence[Any]]]:
+def tables(overview: Overview, now: float) -> dict[str, tuple[Grid[Any], Sequence[Any]]]:
     """Every table with its rows, by its name."""
     return {
-        "queues": (queue_table(), picture.queues),
-        "tasks": (task_table(), picture.tasks),
-        "leases": (lease_table(now), picture.leases),
-        "workers": (worker_table(now), picture.workers),
+        "queues": (queue_table(), overview.queues),
+        "tasks": (task_table(), overview.tasks),
+        "leases": (lease_table(now), overview.leases),
+        "workers": (worker_table(now), overview.workers),
     }
 
 
@@ -188,7 +188,7 @@ def _flow_columns() -> tuple[Column[Any], ...]:
                cell=lambda row: _count(row.waiting, estimated=getattr(row, "estimated", False))),
         Column(name="oldest", least=6, rank=1, key=lambda row: row.oldest_seconds,
                cell=lambda row: _faint(age(row.oldest_seconds))),
-        Column(name="drains", least=6, rank=4, key=lambda row: row.drains_in_seconds, cell=_drains),
+        Column(name="drains", least=6, rank=4, key=_drain_order, cell=_drains),
         Column(name="p50", least=6, rank=7, key=lambda row: row.flow.p50_seconds,
                cell=lambda row: _faint(span(row.flow.p50_seconds))),
         Column(name="p95", least=6, rank=3, key=lambda row: row.flow.p95_seconds,
@@ -214,25 +214,30 @@ def _count(number: int | None, *, estimated: bool = False) -> Cell:
     return _faint(whole(number, estimated=estimated))
 
 
-def _queue(row: QueueRow) -> Cell:
+def _queue(row: QueueOverview) -> Cell:
     return Cell(f"{row.queue} (paused)", SOON) if row.paused is not None else Cell(row.queue)
 
 
-def _dead(row: QueueRow) -> Cell:
+def _dead(row: QueueOverview) -> Cell:
     return Cell(whole(row.dead, estimated=row.estimated), BAD if row.dead else FAINT)
 
 
-def _drains(row: QueueRow | TaskRow) -> Cell:
-    seconds = row.drains_in_seconds
-    return Cell(span(seconds), SOON if seconds is not None and math.isinf(seconds) else "" if seconds else FAINT)
+def _drains(row: QueueOverview | TaskOverview) -> Cell:
+    seconds = _drain_order(row)
+    return Cell(span(seconds), SOON if row.grows else "" if seconds else FAINT)
 
 
-def _errors(row: QueueRow | TaskRow) -> Cell:
+def _drain_order(row: QueueOverview | TaskOverview) -> float | None:
+    """What grows comes after all that drains."""
+    return math.inf if row.grows else row.drains_in_seconds
+
+
+def _errors(row: QueueOverview | TaskOverview) -> Cell:
     part = row.flow.error_share
     return Cell(share(part), FAINT if not part else SOON if part >= _MANY_ERRORS else "")
 
 
-def _lease_use(row: QueueRow | TaskRow) -> Cell:
+def _lease_use(row: QueueOverview | TaskOverview) -> Cell:
     return _faint(share(row.flow.lease_use))
 
 
@@ -260,13 +265,13 @@ def _progress(row: HeldLease) -> Cell:
     return Cell(" ".join([*parts, row.progress.note]).rstrip())
 
 
-def _worker(row: WorkerRow) -> Cell:
+def _worker(row: WorkerOverview) -> Cell:
     if row.gone:
         return Cell(f"{row.id} (gone)", BAD)
     return Cell(row.id) if row.has_presence else Cell(f"{row.id} (no worker)", FAINT)
 
 
-def _heard(row: WorkerRow) -> Cell:
+def _heard(row: WorkerOverview) -> Cell:
     silent = row.silent_seconds
     return Cell(age(silent), SOON if silent is not None and silent > _SILENT_SECONDS else FAINT)
 
@@ -275,5 +280,5 @@ def _late(rest: float | None) -> str:
     return BAD if rest is not None and rest < 0 else ""
 
 
-def _queues(row: WorkerRow) -> str:
+def _queues(row: WorkerOverview) -> str:
     return ", ".join(row.queues) or "–"

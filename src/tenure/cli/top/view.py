@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tenure.cli.top.picture import Picture
 from tenure.cli.top.tables import begins_ascending, holder, tables
+from tenure.client.operations.overview.rows import Overview
 
 #: In the order in which tab goes through them; `all` shows the first rows of each.
 TABS = ("all", "queues", "tasks", "leases", "workers")
@@ -51,10 +51,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return self.orders.get(name) or Order(own, begins_ascending(own))
 
 
-def shown_rows(view: View, picture: Picture, now: float) -> list[tuple[str, list[Any]]]:
+def shown_rows(view: View, overview: Overview, now: float) -> list[tuple[str, list[Any]]]:
     """The tables of this tab, each with all its rows that pass the filter, in order."""
     names = SECTIONS if view.tab == "all" else (view.tab,)
-    known = tables(picture, now)
+    known = tables(overview, now)
     found = []
     for name in names:
         table, rows = known[name]
@@ -63,17 +63,17 @@ def shown_rows(view: View, picture: Picture, now: float) -> list[tuple[str, list
     return found
 
 
-def press(view: View, key: str, picture: Picture, now: float) -> View:
+def press(view: View, key: str, overview: Overview, now: float) -> View:
     """The view after a key."""
     if view.is_typing or view.is_help or view.opened:
         return _aside(view, key)
     if key in _TURNS:
         return _turned(view, key)
     if key in _STEPS:
-        return _moved(view, key, picture, now)
+        return _moved(view, key, overview, now)
     if key in _ORDERS:
-        return _ordered(view, key, picture, now)
-    return _entered(view, picture) if key == "enter" else _switched(view, key)
+        return _ordered(view, key, overview, now)
+    return _entered(view, overview) if key == "enter" else _switched(view, key)
 
 
 def _aside(view: View, key: str) -> View:
@@ -129,9 +129,9 @@ def _turned(view: View, key: str) -> View:
     return msgspec.structs.replace(view, tab=tab, section=section, row=view.row if section == view.section else "")
 
 
-def _ordered(view: View, key: str, picture: Picture, now: float) -> View:
+def _ordered(view: View, key: str, overview: Overview, now: float) -> View:
     """Order by the column beside, or the other way round; on the first tab it is the table with the bar."""
-    table = tables(picture, now)[view.section][0]
+    table = tables(overview, now)[view.section][0]
     order = view.order_of(view.section, table.order)
     if key == "r":
         new = Order(order.by, not order.ascending)
@@ -142,9 +142,9 @@ def _ordered(view: View, key: str, picture: Picture, now: float) -> View:
     return msgspec.structs.replace(view, orders={**view.orders, view.section: new})
 
 
-def _moved(view: View, key: str, picture: Picture, now: float) -> View:
-    known = tables(picture, now)
-    places = [(name, known[name][0].identity(row)) for name, rows in shown_rows(view, picture, now) for row in rows]
+def _moved(view: View, key: str, overview: Overview, now: float) -> View:
+    known = tables(overview, now)
+    places = [(name, known[name][0].identity(row)) for name, rows in shown_rows(view, overview, now) for row in rows]
     if not places:
         return view
     here = (view.section, view.row)
@@ -159,7 +159,7 @@ def _step(key: str, at: int | None, number: int) -> int:
     return number - 1 if key == "end" else max(0, min(number - 1, at + _STEPS[key]))
 
 
-def _entered(view: View, picture: Picture) -> View:
+def _entered(view: View, overview: Overview) -> View:
     """Open the message of a lease; of anything else, show the leases that belong to it."""
     if not view.row:
         return view
@@ -170,7 +170,7 @@ def _entered(view: View, picture: Picture) -> View:
             return _leases_of(view, view.row)
         case "workers":
             return _leases_of(view, holder(view.row))
-    task = next((one.task for one in picture.tasks if f"{one.task} {one.queue}" == view.row), "")
+    task = next((one.task for one in overview.tasks if f"{one.task} {one.queue}" == view.row), "")
     return _leases_of(view, task)
 
 

@@ -11,13 +11,16 @@ from tenure.url import safe_url
 _SECRET_WORDS = ("secret", "password", "token")
 
 
+SettingValue = str | float | bool | tuple[str, ...] | None
+
+
 class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
     """One setting."""
 
     #: As in `lease_seconds`.
     name: str
     #: As JSON; secrets in URLs are masked.
-    value: str | float | bool | None
+    value: SettingValue
     #: `environment`, `argument` or `default`.
     source: str
     #: The environment variable that it was read from, or can be set by. None: it has none.
@@ -53,7 +56,7 @@ def _in_force(registry: Registry, name: SettingName) -> SettingInForce:
     )
 
 
-def _masked(name: str, value: str | float | bool | None) -> str | float | bool | None:
+def _masked(name: str, value: SettingValue) -> SettingValue:
     if isinstance(value, str) and any(word in name for word in _SECRET_WORDS):
         return "…"
     return safe_url(value) if isinstance(value, str) else value

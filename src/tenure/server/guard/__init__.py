@@ -8,8 +8,8 @@ One middleware each, in this order:
     started       the lifespan runs: a mount may have forgotten it
     sizes         bounds the address and the headers
     host          the host that the request names is ours
-    proxy         a server without tokens is not reached through a proxy
     origin        what changes something comes from no other page, and is JSON
+    proxy         a server without tokens is not reached through a proxy
     load          bounds how many requests are worked on at once
     body          bounds the body, and the time that it takes
 

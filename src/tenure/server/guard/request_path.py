@@ -23,6 +23,12 @@ def segments_of(scope: Scope) -> list[str]:
     return path.removeprefix("/").split("/")
 
 
+def prefix_of(scope: Scope) -> str:
+    """The path under which clients find this application; empty: at the root."""
+    prefix: str = scope.get(_BASE, "") or scope.get("root_path", "")
+    return prefix.rstrip("/")
+
+
 def is_probe(scope: Scope) -> bool:
     """Whether a container manager asks for our health."""
     segments = segments_of(scope)

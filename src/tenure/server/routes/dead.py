@@ -164,9 +164,7 @@ async def _would(ask: Ask[Any, Any], given: DeadSelection) -> BulkResult:
     return BulkResult(found=len(found), done=0, skipped=0, dry_run=True, ids=tuple(found))
 
 
-def _query(
-    given: DeadFilter | DeadSelection, *, queues: tuple[str, ...], newest_first: bool = False
-) -> DeadQuery:
+def _query(given: DeadFilter | DeadSelection, *, queues: tuple[str, ...], newest_first: bool = False) -> DeadQuery:
     return DeadQuery(
         queues=queues, task=given.task, reason=given.reason, fingerprint=given.fingerprint,
         since=moment(given.since, "since"), before=moment(given.before, "before"), newest_first=newest_first,
@@ -203,7 +201,7 @@ ROUTES = (
             }],
             "looked_at": 41, "more": False, "hours_since": NOW - 82800,
         },
-        errors=_LOOK, rows="groups",
+        errors=_LOOK, rows="groups", is_tagged=True,
     ),
     Route(
         method="POST", path="/dead/redrive", scope=AccessScope.OPERATE, handler=redrive_dead, body=RedriveSelection,

@@ -18,7 +18,7 @@ class OverviewQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 async def get_overview(ask: Ask[OverviewQuery, None]) -> Reply:
     """How it goes."""
-    return Reply(value=await ask.operate.overview(ask.query.queue), is_tagged=True)
+    return Reply(value=await ask.operate.overview(ask.query.queue))
 
 
 ROUTES = (
@@ -51,6 +51,6 @@ ROUTES = (
             }],
             "last_sweep_at": NOW - 3, "next_sweep_at": NOW + 2,
         },
-        errors=(UnknownQueue,),
+        errors=(UnknownQueue,), is_tagged=True,
     ),
 )  # fmt: skip

@@ -25,7 +25,7 @@ async def reply_list(ask: Ask[Any, None], rows: str, read: ReadPage, *, after: s
     if wants_ndjson(ask.request):
         return Export(ask, rows, read, after=after)
     page, _ = await read(after)
-    return Reply(value=page, is_tagged=True)
+    return Reply(value=page)
 
 
 def cut(rows: Sequence[T], key: Callable[[T], str], *, after: str, limit: int) -> tuple[tuple[T, ...], str | None]:

@@ -50,7 +50,7 @@ async def list_queues(ask: Ask[PageQuery, None]) -> Reply | Response:
 
 async def get_queue(ask: Ask[None, None]) -> Reply:
     """One of them."""
-    return Reply(value=await ask.operate.queue(ask.path["queue"]), is_tagged=True)
+    return Reply(value=await ask.operate.queue(ask.path["queue"]))
 
 
 async def delete_queue(ask: Ask[None, None]) -> Reply:
@@ -71,9 +71,7 @@ async def resume_queue(ask: Ask[None, None]) -> Reply:
 async def purge_queue(ask: Ask[None, Purge]) -> Reply:
     """Empty it."""
     wanted = ask.body
-    found = await ask.operate.purge(
-        ask.path["queue"], wanted.states, dry_run=wanted.dry_run, limit=wanted.limit
-    )
+    found = await ask.operate.purge(ask.path["queue"], wanted.states, dry_run=wanted.dry_run, limit=wanted.limit)
     return Reply(value=found)
 
 
@@ -81,11 +79,11 @@ ROUTES = (
     Route(
         method="GET", path="/queues", scope=AccessScope.READ, handler=list_queues, query=PageQuery, answer=QueuePage,
         summary="List the queues", description="Those in which something lies, and those that are paused, by name.",
-        example={"queues": [_STATUS], "after": None}, rows="queues",
+        example={"queues": [_STATUS], "after": None}, rows="queues", is_tagged=True,
     ),
     Route(
         method="GET", path="/queues/{queue}", scope=AccessScope.READ, handler=get_queue, answer=QueueStatus,
-        summary="Show one queue", example=_STATUS, errors=(UnknownQueue,),
+        summary="Show one queue", example=_STATUS, errors=(UnknownQueue,), is_tagged=True,
     ),
     Route(
         method="DELETE", path="/queues/{queue}", scope=AccessScope.OPERATE, handler=delete_queue, answer=QueueChange,

@@ -45,7 +45,7 @@ async def resume_schedule(ask: Ask[None, None]) -> Reply:
     return Reply(value=await ask.operate.resume_schedule(ask.path["name"]))
 
 
-_CHANGE = {"name": "nightly", "changed": True}
+_CHANGE = {"name": "acme/nightly", "changed": True}
 
 ROUTES = (
     Route(
@@ -53,13 +53,13 @@ ROUTES = (
         answer=SchedulePage, summary="List the schedules", description="With their last and next ticks.",
         example={
             "schedules": [{
-                "name": "nightly", "spec": "0 3 * * * Europe/Berlin", "task": "report", "queue": "acme-tasks",
+                "name": "acme/nightly", "spec": "0 3 * * * Europe/Berlin", "task": "report", "queue": "acme-tasks",
                 "in_app": True, "last_at": NOW - 3600, "message_id": ID, "message_state": "completed",
                 "next_at": NOW + 82800, "paused": None,
             }],
             "after": None,
         },
-        rows="schedules",
+        rows="schedules", is_tagged=True,
     ),
     Route(
         method="POST", path="/schedules/{name}/run", scope=AccessScope.OPERATE, handler=run_schedule,
@@ -68,7 +68,7 @@ ROUTES = (
             "Sends one message outside its ticks. The server must know the app's code; while an earlier message of "
             "the schedule waits, nothing new is stored (`duplicate`)."
         ),
-        example={"name": "nightly", "message_id": ID, "duplicate": False}, errors=(UnknownSchedule,),
+        example={"name": "acme/nightly", "message_id": ID, "duplicate": False}, errors=(UnknownSchedule,),
     ),
     Route(
         method="POST", path="/schedules/{name}/pause", scope=AccessScope.OPERATE, handler=pause_schedule,

@@ -1,4 +1,4 @@
-"""Send: messages as they are, for tasks whose code need not be here. The fast way in; see `submit.py` for the checked one.
+"""Send: messages as they are, for tasks whose code need not be here. The fast way in; `submit.py` is the checked one.
 
 One answer for each entry, in order: a message that is refused does not hold up the others. What becomes of an entry
 never depends on a queue that does not exist for the one who asks.
@@ -41,7 +41,8 @@ class NewMessage(MessageOptions, frozen=True, kw_only=True, forbid_unknown_field
     queue: str
     #: The task that it is for.
     task: str
-    payload: msgspec.Raw = msgspec.UNSET  # type: ignore[assignment]  # so that null can be told from nothing
+    #: Any JSON value.
+    payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     #: The same as JSON text in base64, for clients that must keep every byte. Instead of `payload`.
     payload_base64: str | None = None
 
@@ -153,14 +154,14 @@ def _queue(access: Access, queue: str) -> str:
 
 
 def _payload(entry: NewMessage) -> msgspec.Raw:
-    given: object = entry.payload
-    if (given is msgspec.UNSET) == (entry.payload_base64 is None):
+    given, text = entry.payload, entry.payload_base64
+    if isinstance(given, msgspec.Raw) and text is None:
+        return given
+    if isinstance(given, msgspec.Raw) or text is None:
         msg = "an entry has payload or payload_base64, one of them; nothing was sent"
         raise BadArgument(msg)
-    if entry.payload_base64 is None:
-        return entry.payload
     try:
-        raw = base64.b64decode(entry.payload_base64, validate=True)
+        raw = base64.b64decode(text, validate=True)
         msgspec.json.decode(raw)
     except (binascii.Error, ValueError, RecursionError) as error:
         msg = f"payload_base64 is no JSON text in base64: {error}; nothing was sent"
@@ -185,8 +186,8 @@ ROUTES = (
         method="POST", path="/messages", scope=AccessScope.SEND, handler=send_messages, body=NewMessages,
         answer=SentMessages, summary="Send messages",
         description=(
-            f"Up to {MOST_ENTRIES:,} in one request, each for a task by its name; nothing is checked against the task's "
-            "code. The answer is 200 with one outcome for each entry, in order: a message that is refused does not "
+            f"Up to {MOST_ENTRIES:,} in one request, each for a task by its name; nothing is checked against the "
+            "task's code. The answer is 200 with one outcome for each entry, in order: one that is refused does not "
             "hold up the others. A request may be repeated if its entries have an `id`, or with an `Idempotency-Key`."
         ),
         body_example={"messages": [

@@ -7,7 +7,7 @@ from tenure.server.route import Ask, Reply, Route
 
 async def list_settings(ask: Ask[None, None]) -> Reply:
     """All of them."""
-    return Reply(value=await ask.operate.settings(), is_tagged=True)
+    return Reply(value=await ask.operate.settings())
 
 
 ROUTES = (
@@ -21,5 +21,6 @@ ROUTES = (
                 "allowed": "seconds from 0.05 to 43200",
             }],
         },
+        is_tagged=True,
     ),
 )  # fmt: skip

@@ -33,8 +33,8 @@ from tenure.server.routes.taken_id import is_hidden
 class Submission(MessageOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One message for a task."""
 
-    #: The handler's parameters by name.
-    payload: msgspec.Raw = msgspec.Raw(b"{}")
+    #: The handler's parameters by name. Default: none.
+    payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     #: Another queue than the task's.
     queue: str | None = None
 
@@ -56,7 +56,11 @@ async def submit_task(ask: Ask[None, Submission]) -> Reply:
     call = _call(ask, name)
     if not access.sees(call.task.queue):
         # In the same words as for a task that nobody knows, so that it cannot be told from one.
-        raise _unknown(name) if given.queue is None else UnknownQueue(f"no queue {given.queue!r} is there; nothing was sent")
+        raise (
+            _unknown(name)
+            if given.queue is None
+            else UnknownQueue(f"no queue {given.queue!r} is there; nothing was sent")
+        )
     options = options_of(given, None if key is None else f"{key}:0")
     handle: Handle[object] = await ask.app._submit_call(call, options)
     if handle.duplicate and await is_hidden(access, handle.id):
@@ -71,17 +75,18 @@ def _call(ask: Ask[None, Submission], name: str) -> Call[object]:
     """The payload as the task takes it. With a URL there is no code to check it against. Raises `UnknownTask`."""
     app, access, given = ask.app, ask.operate.access, ask.body
     where = None if given.queue is None else full_name(access, given.queue)
+    raw = given.payload if isinstance(given.payload, msgspec.Raw) else msgspec.Raw(b"{}")
     if not app.tasks:
-        return Call(TaskAddress(name, where or app.queue), given.payload)
+        return Call(TaskAddress(name, where or app.queue), raw)
     task = app.tasks.get(name)
     if task is None or (where is None and not access.sees(task.queue)):
         if access.sees_every_queue:
             app.find(name)  # raises, with what may have been meant
         raise _unknown(name)
-    payload = msgspec.json.decode(given.payload)
+    payload = msgspec.json.decode(raw)
     if isinstance(payload, dict):
         task.signature.payload(payload)  # names what nobody knows too; bytes alone may be a newer sender's
-    return Call(TaskAddress(task.name, where or task.queue), task.signature.payload(given.payload))
+    return Call(TaskAddress(task.name, where or task.queue), task.signature.payload(raw))
 
 
 def _unknown(name: str) -> UnknownTask:

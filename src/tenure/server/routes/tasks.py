@@ -45,6 +45,6 @@ ROUTES = (
             }],
             "window_seconds": 60.0, "after": None,
         },
-        rows="tasks",
+        rows="tasks", is_tagged=True,
     ),
 )  # fmt: skip

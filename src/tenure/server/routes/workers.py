@@ -42,6 +42,6 @@ ROUTES = (
             }],
             "gone": [{"id": "web-2:17:1c0d", "proof": "its process has ended"}], "after": None,
         },
-        rows="workers",
+        rows="workers", is_tagged=True,
     ),
 )  # fmt: skip

@@ -71,7 +71,7 @@ _LEASE = {
 ROUTES = (
     Route(
         method="GET", path="/snapshots/overview", scope=AccessScope.READ, handler=get_overview, answer=OverviewSnapshot,
-        summary="See what goes on in all", description=_DESCRIPTION,
+        summary="See what goes on in all", description=_DESCRIPTION, is_tagged=True,
         example={
             **_TIMES, "headline": {"mood": "well", "text": "All well: 312/s in, 310/s out, oldest 2 s, 4 workers"},
             "window_seconds": 60.0,
@@ -81,12 +81,12 @@ ROUTES = (
     ),
     Route(
         method="GET", path="/snapshots/queues", scope=AccessScope.READ, handler=get_queues, answer=QueuesSnapshot,
-        summary="See every queue with its rates", description=_DESCRIPTION,
+        summary="See every queue with its rates", description=_DESCRIPTION, is_tagged=True,
         example={**_TIMES, "window_seconds": 60.0, "queues": [_QUEUE]},
     ),
     Route(
         method="GET", path="/snapshots/leases", scope=AccessScope.READ, handler=get_leases, answer=LeasesSnapshot,
-        summary="See what is held now, soonest end first", description=_DESCRIPTION,
+        summary="See what is held now, soonest end first", description=_DESCRIPTION, is_tagged=True,
         example={**_TIMES, "leases": [_LEASE], "is_cut": False},
     ),
 )  # fmt: skip

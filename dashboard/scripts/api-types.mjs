@@ -3,9 +3,6 @@
 // node scripts/api-types.mjs ../docs/reference/openapi.json src/api/schema.ts
 import { readFileSync, writeFileSync } from "node:fs";
 
-// Structs that leave out what says nothing (`omit_defaults`): of the others every field is always there.
-const SPARSE = new Set(["SnapshotMessage", "Step", "Ending", "Message", "Overrides", "Problem", "Event"]);
-
 const [source, target, mode] = process.argv.slice(2);
 const { components } = JSON.parse(readFileSync(source, "utf8"));
 const names = Object.keys(components.schemas).sort();
@@ -31,7 +28,7 @@ function typeOf(schema, depth = 0) {
       return /[ |]/.test(item) ? `(${item})[]` : `${item}[]`;
     }
     case "object": {
-      if (schema.properties) return body(schema, false, depth);
+      if (schema.properties) return body(schema, depth);
       const value = schema.additionalProperties;
       return `Record<string, ${value === undefined ? "unknown" : typeOf(value, depth)}>`;
     }
@@ -39,12 +36,12 @@ function typeOf(schema, depth = 0) {
   return "unknown";
 }
 
-function body(schema, isSparse, depth = 0) {
+function body(schema, depth = 0) {
   const pad = "  ".repeat(depth + 1);
   const required = new Set(schema.required ?? []);
   const lines = Object.entries(schema.properties ?? {}).map(([name, field]) => {
     const text = field.description ? `${pad}/** ${field.description.replaceAll("*/", "* /").replace(/\s+/g, " ")} */\n` : "";
-    return `${text}${pad}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${isSparse && !required.has(name) ? "?" : ""}: ${typeOf(field, depth + 1)};`;
+    return `${text}${pad}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.has(name) ? "" : "?"}: ${typeOf(field, depth + 1)};`;
   });
   return `{\n${lines.join("\n")}\n${"  ".repeat(depth)}}`;
 }
@@ -53,7 +50,7 @@ const parts = names.map((name) => {
   const schema = components.schemas[name];
   const text = schema.description ? `/** ${schema.description.split("\n\n")[0].replace(/\s+/g, " ").replaceAll("*/", "* /")} */\n` : "";
   const type = schema.type === "object" && schema.properties
-    ? `export interface ${nameOf(name)} ${body(schema, SPARSE.has(name))}`
+    ? `export interface ${nameOf(name)} ${body(schema)}`
     : `export type ${nameOf(name)} = ${typeOf(schema)};`;
   return text + type;
 });

@@ -1,5 +1,6 @@
 // The leases of now from those of before and what changed. Pure.
-import type { HeldLease, LeaseChanges, LeasesSnapshot, SnapshotTimes } from "../api/schema";
+import type { HeldLease, LeasesSnapshot } from "../api/schema";
+import type { LeaseChanges, SnapshotTimes } from "./messages";
 
 export function withChanges(before: LeasesSnapshot | undefined, changes: LeaseChanges | undefined | null, times: SnapshotTimes): LeasesSnapshot | undefined {
   if (!changes) return before && { ...before, ...times };

@@ -2,11 +2,11 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { queryClient } from "../api/query-client";
 import { keys } from "../api/keys";
-import type { LeasesSnapshot, OverviewSnapshot, SnapshotMessage } from "../api/schema";
+import type { LeasesSnapshot, OverviewSnapshot } from "../api/schema";
 import { refreshed, seen } from "./clock";
 import * as eventList from "./event-list";
 import { withChanges } from "./lease-rows";
-import type { LiveEvent, LiveState } from "./messages";
+import type { LiveEvent, LiveState, SnapshotMessage } from "./messages";
 import { staleAfter } from "./stale-keys";
 import { Tabs } from "./tabs";
 

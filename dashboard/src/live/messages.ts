@@ -1,5 +1,5 @@
 // What the stream of the server carries, and what tabs of one browser say to each other.
-import type { LeasesSnapshot, OverviewSnapshot, SnapshotMessage } from "../api/schema";
+import type { HeldLease, LeasesSnapshot, OverviewSnapshot } from "../api/schema";
 
 /** One event of the journal, as the stream has it. */
 export interface LiveEvent {
@@ -54,4 +54,28 @@ export function readEvent(data: string, lastEventId: string): LiveEvent | null {
   } catch {
     return null;
   }
+}
+
+/** The payload of a message of kind `snapshot`. What is missing is as before, or was not asked for. */
+export interface SnapshotMessage {
+  times: SnapshotTimes;
+  overview?: OverviewSnapshot;
+  leases?: LeaseChanges;
+}
+
+export interface SnapshotTimes {
+  server_now: number;
+  made_at: number;
+  next_snapshot_in: number;
+  last_sweep_at: number | null;
+  next_sweep_at: number | null;
+}
+
+/** How to make the rows of now from those of before. */
+export interface LeaseChanges {
+  /** Begin with no row: `changed` are all of them. */
+  is_whole: boolean;
+  changed: HeldLease[];
+  removed: string[];
+  is_cut: boolean;
 }

@@ -1,8 +1,8 @@
 // The connection: one EventSource, opened again where it was when it breaks.
 import { apiRoot } from "../api/config";
-import type { SnapshotMessage } from "../api/schema";
+
 import { backoffMs } from "./backoff";
-import { readEvent, type LiveEvent, type Status, type Wants } from "./messages";
+import { readEvent, type LiveEvent, type SnapshotMessage, type Status, type Wants } from "./messages";
 
 /** Leases that the stream follows, those that end soonest: all that are overdue or late, and what a page shows first. */
 const FOLLOWED_LEASES = 200;

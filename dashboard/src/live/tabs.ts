@@ -4,8 +4,8 @@
 // lock that the browser frees when the tab is closed, hidden or killed; then the next visible tab leads. Browsers give
 // no locks to pages on plain HTTP from another machine: there each visible tab has its own stream.
 import { config } from "../api/config";
-import type { LeasesSnapshot, OverviewSnapshot, SnapshotMessage } from "../api/schema";
-import type { LiveEvent, Status, TabMessage, Wants } from "./messages";
+import type { LeasesSnapshot, OverviewSnapshot } from "../api/schema";
+import type { LiveEvent, SnapshotMessage, Status, TabMessage, Wants } from "./messages";
 import { Stream } from "./stream";
 
 export interface TabEvents {

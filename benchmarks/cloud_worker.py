@@ -1,6 +1,6 @@
 """One process of Tenure's under measurement on a cloud, which is a stand-in on this machine.
 
-    python -m benchmarks.cloud_worker send COUNT | drain COUNT CONCURRENCY | hold COUNT SECONDS | idle SECONDS
+    python -m benchmarks.cloud_worker send COUNT | drain COUNT CONCURRENCY | hold COUNT SECONDS | idle SECONDS | view SECONDS QUEUES
 
 Prints one line of JSON: seconds, CPU seconds, and with `counted` as the last word how many requests of which kind. What
 is taken down is what a worker does at load, without start and stop.
@@ -70,6 +70,22 @@ async def _idle(seconds: float) -> dict[str, Any]:
         return {"seconds": time.perf_counter() - start, "calls": counting.counted()}
 
 
+async def _view(seconds: float, queues: int) -> dict[str, Any]:
+    """What a server asks for while somebody has the dashboard open, and nothing happens."""
+    from tenure.server.events.viewers import Viewers  # noqa: PLC0415 - workers need no server
+    from tenure.server.snapshots.snapshots import Snapshots  # noqa: PLC0415
+
+    await asyncio.gather(*(noop.bind(1).submit(queue=f"view-{number}") for number in range(queues)))
+    viewers, snapshots = Viewers(app), Snapshots(app)
+    async with viewers.tail.following():
+        with snapshots.watched(app.operate.access, lambda: None):
+            await asyncio.sleep(3.0)
+            counting.forget()
+            start = time.perf_counter()
+            await asyncio.sleep(seconds)
+            return {"seconds": time.perf_counter() - start, "calls": counting.counted()}
+
+
 async def _until(worker: Any, count: float) -> int:
     while (done := worker.counts.get("completed", 0)) < count:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0.002)
@@ -91,6 +107,8 @@ async def _main(what: str, *amounts: str) -> None:
                 answer = await _hold(int(numbers[0]), float(numbers[1]))
             case "idle":
                 answer = await _idle(float(numbers[0]))
+            case "view":
+                answer = await _view(float(numbers[0]), int(numbers[1]))
             case _:
                 sys.exit(__doc__)
     print(json.dumps(answer))

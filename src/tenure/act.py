@@ -13,9 +13,12 @@ KEPT_SECONDS = 400 * 86_400.0
 #: An act names no more messages than this; `count` counts all of them.
 MOST_IDS = 100
 
+#: The kind of an act that changed nothing, and is no event: a handler's stack was read.
+STACK_READ = "stack_read"
+
 
 class Act(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One act. `kind` is the kind of its event, such as `cancelled`, `redriven` or `paused`."""
+    """One act. `kind` is the kind of its event, such as `cancelled`, `redriven` or `paused`, or `STACK_READ`."""
 
     kind: str
     #: Wall time.

@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     claim_check: str | None = None
     #: Signs what the server hands out. None: random bits that are kept in the store.
     secret_key: str | None = None
+    #: Where the server listens.
+    server_port: int = 8383
     #: By which names clients may call the server, besides those of loopback.
     server_hosts: tuple[str, ...] = ()
     #: Addresses of proxies that are believed when they say whom they ask for.
@@ -153,6 +155,7 @@ _SETTINGS = (
     _Setting("wait_for_broker_seconds", ("TENURE_WAIT_FOR_BROKER",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
     _Setting("grace_seconds", ("TENURE_GRACE",), "seconds from 0 to 604800", _number(0.0, _WEEK)),
     _Setting("secret_key", ("TENURE_SECRET_KEY",), "a text of 32 characters or more", _secret, is_secret=True),
+    _Setting("server_port", ("TENURE_SERVER_PORT",), "0 to 65535", _whole(0, 65_535)),
     _Setting("server_hosts", ("TENURE_SERVER_HOSTS",), "names with commas between them", _names),
     _Setting("server_proxies", ("TENURE_SERVER_PROXIES",), "addresses and networks with commas between them",
              _networks),

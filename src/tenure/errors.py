@@ -48,6 +48,8 @@
     │   ├── ResultTooLarge       result_too_large
     │   └── ResultTimeout        result_timeout (also a TimeoutError)
     ├── MessageNotFound          message_not_found
+    ├── NotRunning               not_running
+    ├── StackUnanswered          stack_unanswered
     └── LeaseLost                lease_lost
 
 Every sentence says what happened to the message and what to do. Codes never change; sentences may.
@@ -358,6 +360,18 @@ class MessageNotFound(TenureError):
     """No message with that id is known here."""
 
     code = "message_not_found"
+
+
+class NotRunning(TenureError):
+    """No worker holds the message now, so there is no handler to look at."""
+
+    code = "not_running"
+
+
+class StackUnanswered(TenureError):
+    """The worker that holds the message did not say in time where its handler is. The message is untouched."""
+
+    code = "stack_unanswered"
 
 
 class LeaseLost(TenureError):

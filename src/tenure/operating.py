@@ -6,6 +6,7 @@
     replace                   a dead letter by a message that was sent in its place
     pause, resume, delete     a queue
     forget, pause, resume     a schedule; and that one was run by hand
+    note_stack_read           somebody looked where a handler is; recorded as an act only
 
 Each act goes in batches of one queue, and each batch is recorded before the next begins: an event (`event.py`), kept as
 long as the journal, and an act (`act.py`), kept for 400 days; both name the queue. What happened to a message is in its
@@ -24,7 +25,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tenure.act import MOST_IDS, Act
+from tenure.act import MOST_IDS, STACK_READ, Act
 from tenure.broker import Broker, Query
 from tenure.client.browse_all import pages
 from tenure.clock import Clock
@@ -163,6 +164,11 @@ class Operator:
         if changed:
             await self._write(EventKind.RESUMED, queue)
         return changed
+
+    async def note_stack_read(self, id: str, queue: str) -> None:
+        """Write down that somebody looked where the handler of a message is. No event: nothing happened to it."""
+        act = Act(STACK_READ, self._clock.wall(), self._by, self._triggered_by, self._source, queue, count=1, ids=(id,))
+        await self._insist(lambda: self._state.acts.record([act]), "audit log", act)
 
     async def delete_queue(self, queue: str) -> bool:
         """Take an empty queue off the list. False: something is in it, and it stays."""

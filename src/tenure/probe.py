@@ -16,7 +16,7 @@ from tenure.clock import SYSTEM_CLOCK
 #: Where processes cannot be told apart by namespaces, all are in this one.
 _ONE_NAMESPACE = "pid:[]"
 #: Places in `/proc/<pid>/stat`, counted from the word after the command's name, which is field 3.
-_STATE, _THREADS, _START = 0, 17, 19
+_STATE, _PARENT, _THREADS, _START = 0, 1, 17, 19
 
 
 class ProcessId(msgspec.Struct, frozen=True):
@@ -38,6 +38,10 @@ class ProcessLook(msgspec.Struct, frozen=True):
     start: str = ""
     #: It has ended, and only waits for its parent to take note of that.
     is_zombie: bool = False
+    #: It stands still because of a signal (SIGSTOP) or a debugger.
+    is_stopped: bool = False
+    #: The pid of its parent. 0: it cannot be read.
+    parent: int = 0
 
 
 class Probe(Protocol):
@@ -80,7 +84,10 @@ def _read_stat(pid: int) -> ProcessLook:
         words = text[text.rindex(")") + 1 :].split()
         # A main thread that has ended looks like a zombie while others of its process still run.
         is_zombie = words[_STATE] in "XxZ" and int(words[_THREADS]) <= 1
-        return ProcessLook(exists=True, start=words[_START], is_zombie=is_zombie)
+        return ProcessLook(
+            exists=True, start=words[_START], is_zombie=is_zombie,
+            is_stopped=words[_STATE] in "Tt", parent=int(words[_PARENT]),
+        )  # fmt: skip
     except (OSError, ValueError, IndexError):
         return ProcessLook(exists=True)  # hidden, or ended just now: the next look will say so
 
@@ -103,3 +110,12 @@ def _namespace() -> str:
 
 
 SYSTEM_PROBE = SystemProbe()
+
+
+def resident_bytes(pid: int) -> int | None:
+    """How much memory a process of this machine takes now (RSS). None: the system does not say."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None

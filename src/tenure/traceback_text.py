@@ -16,6 +16,17 @@ _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/][^\\/]+")
 _HEADER = "Traceback (most recent call last):"
 
 
+def installed_package(path: str) -> str | None:
+    """The folder of the installed package to which a file belongs. None: to none."""
+    installed = _INSTALLED.match(path)
+    return None if installed is None else installed[0]
+
+
+def is_library(path: str, own: str | None) -> bool:
+    """Whether a file is Python's or an installed package's; the package `own` counts as the user's."""
+    return _LIBRARY.search(path) is not None and (not own or not path.startswith(own))
+
+
 def without_library_frames(text: str) -> str:
     """Leave out the frames of libraries; a line says how many. Nothing is left out where no frame would stay.
 
@@ -30,7 +41,7 @@ def without_library_frames(text: str) -> str:
     for line in lines:
         frame = _FRAME.match(line)
         if frame is not None:
-            dropping = frame[1] if _is_library(frame[2], own) else None
+            dropping = frame[1] if is_library(frame[2], own) else None
             left_out += dropping is not None
             stays = stays or dropping is None
         elif dropping is not None and not line.startswith((f"{dropping} ", f"{dropping}[")):
@@ -67,10 +78,4 @@ def _own_package(lines: list[str]) -> str | None:
     """The folder of the handler's package, where it is an installed one. None: it is not."""
     starts = [number for number, line in enumerate(lines) if line == _HEADER]
     frames = (_FRAME.match(line) for line in lines[starts[-1] if starts else 0 :])
-    first = next((frame[2] for frame in frames if frame is not None), "")
-    installed = _INSTALLED.match(first)
-    return None if installed is None else installed[0]
-
-
-def _is_library(path: str, own: str | None) -> bool:
-    return _LIBRARY.search(path) is not None and (own is None or not path.startswith(own))
+    return installed_package(next((frame[2] for frame in frames if frame is not None), ""))

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 import tenure.cli.acting as acting_module
 import tenure.cli.asking as asking_module
 import tenure.operating as operating_module
-from tenure import Tenure
+from tenure import Tenure, envelope
 from tenure.broker import Browsed
 from tenure.cli.dead.list import _block
 from tenure.cli.root import root
-from tenure.cli.seen import Seen
+from tenure.client.operations.listed_message import listed
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.lease import LeaseRequest
@@ -226,12 +226,12 @@ def test_ctrl_c_ends_a_redrive_after_the_batch_under_way(
 
 
 def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
+    message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)
     browsed = Browsed(
-        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=b"", counters=Counters(),
+        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=envelope.encode(message), counters=Counters(),
         reason=Reason("max_attempts", f"gave up after 3 of 3 attempts; the last one: {'x' * 80}"),
     )  # fmt: skip
-    message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)
-    first, second = _block(Seen(browsed, message), 60.0, 80).plain.split("\n")
+    first, second = _block(listed(browsed, 60.0), 80).plain.split("\n")
     assert first.startswith(f"{'0' * 32}  resize_all_images ")
     assert first.endswith("60 s old")
     assert second.startswith("  max_attempts: xxx")

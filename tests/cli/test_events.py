@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tenure.app import Tenure
-from tenure.cli.events.choosing import Choice
 from tenure.cli.events.reading import Away, Back, Batch, Gap, Heard, follow, last
 from tenure.cli.events.sentences import STYLES, sentence
+from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.state import Journal
@@ -77,16 +77,18 @@ def test_every_kind_is_told_also_with_nothing_in_it(kind: EventKind) -> None:
 
 
 CHOICES = [
-    (Choice(), True), (Choice(kinds=frozenset({"dead"})), True), (Choice(kinds=frozenset({"retried"})), False),
-    (Choice(queues=("*-tasks",)), True), (Choice(queues=("other",)), False), (Choice(task="send"), True),
-    (Choice(task="x"), False), (Choice(message="0192"), True), (Choice(message="in-ids"), True),
-    (Choice(message="x"), False), (Choice(owner="w1"), True), (Choice(owner="w1/00"), True), (Choice(owner="w"), False),
-    (Choice(since=AT), True), (Choice(since=AT + 1), False), (Choice(task="send", owner="other"), False),
+    (EventChoice(), True), (EventChoice(kinds=frozenset({"dead"})), True),
+    (EventChoice(kinds=frozenset({"retried"})), False),
+    (EventChoice(queues=("*-tasks",)), True), (EventChoice(queues=("other",)), False), (EventChoice(task="send"), True),
+    (EventChoice(task="x"), False), (EventChoice(message="0192"), True), (EventChoice(message="in-ids"), True),
+    (EventChoice(message="x"), False), (EventChoice(owner="w1"), True),
+    (EventChoice(owner="w1/00"), True), (EventChoice(owner="w"), False),
+    (EventChoice(since=AT), True), (EventChoice(since=AT + 1), False), (EventChoice(task="send", owner="other"), False),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("choice", "is_meant"), CHOICES)
-def test_filters(choice: Choice, is_meant: bool) -> None:
+def test_filters(choice: EventChoice, is_meant: bool) -> None:
     assert choice.means(_event(EventKind.DEAD, **RUN, data={"ids": ["in-ids"]})) is is_meant
 
 
@@ -122,9 +124,9 @@ async def test_following_waits_for_the_journal_and_counts_what_it_leaves_out() -
     async with Tenure("memory://") as app:
         journal = app.state.journal
         await journal.append([_event(EventKind.DEAD, message_id="before")])
-        found = await last(app, Choice(), 10)
+        found = await last(app, EventChoice(), 10)
         assert [one.event.message_id for one in found.events] == ["before"]
-        heard = follow(app, Choice(), found.place)
+        heard = follow(app, EventChoice(), found.place)
         waiting = asyncio.ensure_future(_next(heard))
         await asyncio.sleep(100.0)
         assert not waiting.done()
@@ -154,7 +156,7 @@ async def test_after_an_outage_it_goes_on_without_a_gap(monkeypatch: pytest.Monk
         shaky = _Shaky(app.state.journal)
         monkeypatch.setattr(type(app.state), "journal", property(lambda _: shaky))
         await shaky.journal.append([_event(EventKind.DEAD, message_id="a")])
-        heard = follow(app, Choice(), 0)
+        heard = follow(app, EventChoice(), 0)
         assert await _meant(heard) == ["a"]
         shaky.is_away = True
         assert await _next(heard) == Away("the store is away")
@@ -172,7 +174,7 @@ async def test_a_gap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         shaky = _Shaky(app.state.journal)
         monkeypatch.setattr(type(app.state), "journal", property(lambda _: shaky))
         await shaky.journal.append([_event(EventKind.DEAD, message_id="a")])
-        heard = follow(app, Choice(), 0)
+        heard = follow(app, EventChoice(), 0)
         assert await _meant(heard) == ["a"]
         shaky.is_away = True
         assert isinstance(await _next(heard), Away)

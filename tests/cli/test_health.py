@@ -7,7 +7,7 @@ import pytest
 from tests.servers import start_redis
 
 from tenure import Tenure
-from tenure.cli.health import Health, examine
+from tenure.client.operations.health import Health, examine
 from tenure.owner import Owner
 from tenure.testing.virtual import VirtualClock
 
@@ -28,7 +28,7 @@ def app_on(clock: VirtualClock) -> Tenure:
 async def test_a_worker_that_serves_the_queue_and_sweeps_is_healthy(virtual_clock: VirtualClock) -> None:
     app = app_on(virtual_clock)
     async with app, app.worker():
-        assert await examine(app, ["slow"], here=False) == Health(
+        assert await examine(app.operate.access, ["slow"], here=False) == Health(
             healthy=True, problems=(), store=True, workers=1, queues={"slow": 1}, sweep=True
         )
 
@@ -36,14 +36,14 @@ async def test_a_worker_that_serves_the_queue_and_sweeps_is_healthy(virtual_cloc
 async def test_a_queue_without_a_worker_is_named(virtual_clock: VirtualClock) -> None:
     app = app_on(virtual_clock)
     async with app, app.worker():
-        found = await examine(app, ["slow", "fast"], here=False)
+        found = await examine(app.operate.access, ["slow", "fast"], here=False)
     assert (found.healthy, found.problems) == (False, ("no worker serves queue fast",))
 
 
 async def test_no_worker_at_all_is_unhealthy(virtual_clock: VirtualClock) -> None:
     app = app_on(virtual_clock)
     async with app:
-        assert (await examine(app, [], here=False)).problems == ("no worker is alive",)
+        assert (await examine(app.operate.access, [], here=False)).problems == ("no worker is alive",)
 
 
 async def test_a_sweep_that_does_not_come_is_late(virtual_clock: VirtualClock) -> None:
@@ -51,7 +51,7 @@ async def test_a_sweep_that_does_not_come_is_late(virtual_clock: VirtualClock) -
     async with app:
         await app.state.roster.join(Owner("w", "1", queues=("slow",)))
         began = app.clock.monotonic()
-        found = await examine(app, ["slow"], here=False)
+        found = await examine(app.operate.access, ["slow"], here=False)
     assert (found.sweep, found.problems) == (False, ("nobody has swept for 10 s",))
     assert app.clock.monotonic() - began == pytest.approx(10.0, abs=1.0)
 
@@ -68,7 +68,7 @@ async def test_a_probe_between_two_sweeps_waits_for_the_next(virtual_clock: Virt
     app = app_on(virtual_clock)
     async with app, app.worker():
         for _ in range(40):
-            assert (await examine(app, ["slow"], here=False)).healthy
+            assert (await examine(app.operate.access, ["slow"], here=False)).healthy
             await asyncio.sleep(0.73)
 
 
@@ -77,17 +77,17 @@ async def test_a_worker_that_is_silent_does_not_count(virtual_clock: VirtualCloc
     async with app:
         await app.state.roster.join(Owner("w", "1", queues=("slow",)))
         await asyncio.sleep(20)
-        assert (await examine(app, ["slow"], here=False)).workers == 0
+        assert (await examine(app.operate.access, ["slow"], here=False)).workers == 0
 
 
 async def test_here_counts_workers_of_this_container_only(virtual_clock: VirtualClock) -> None:
     app = app_on(virtual_clock)
     async with app:
         await app.state.roster.join(Owner("w", "1", queues=("slow",), boot_id="other", pid_namespace="other"))
-        assert (await examine(app, ["slow"], here=False)).workers == 1
-        assert (await examine(app, ["slow"], here=True)).workers == 0
+        assert (await examine(app.operate.access, ["slow"], here=False)).workers == 1
+        assert (await examine(app.operate.access, ["slow"], here=True)).workers == 0
         async with app.worker():
-            assert (await examine(app, ["slow"], here=True)).workers == 1
+            assert (await examine(app.operate.access, ["slow"], here=True)).workers == 1
 
 
 def test_the_line_and_the_exit_code(tenure: Run) -> None:

@@ -10,7 +10,7 @@ from tests.servers.azure import shared_azure
 from tests.servers.shared import shared
 
 from tenure import Tenure
-from tenure.cli.health import examine
+from tenure.client.operations.health import examine
 from tenure.config import Settings
 from tenure.owner import Owner
 
@@ -42,13 +42,13 @@ async def test_health_is_told_on_every_store(store: str, folder: Path, monkeypat
         pass
 
     async with app:
-        assert (await examine(app, ["slow"], here=True)).problems == ("no worker serves queue slow",)
+        assert (await examine(app.operate.access, ["slow"], here=True)).problems == ("no worker serves queue slow",)
         async with app.worker():
-            found = await examine(app, ["slow"], here=True)
+            found = await examine(app.operate.access, ["slow"], here=True)
             assert (found.healthy, found.queues, found.sweep) == (True, {"slow": 1}, True)
         while not await app.state.board.take_turn("sweep", "test", 3600.0):  # noqa: ASYNC110 - it lapses with time
             await asyncio.sleep(0.05)
         await app.state.board.take_turn("sweep", "test", 0.0)
         await app.state.roster.join(Owner("listed", "1", queues=("slow",)))
-        found = await examine(app, ["slow"], here=False)
+        found = await examine(app.operate.access, ["slow"], here=False)
         assert (found.healthy, found.queues, found.sweep) == (False, {"slow": 1}, False)

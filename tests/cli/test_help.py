@@ -13,10 +13,11 @@ from tenure.cli.dead import dead
 from tenure.cli.lazy import LazyGroup
 from tenure.cli.root import root
 from tenure.cli.timing import timing
+from tenure.cli.token import token
 
 from .conftest import Run
 
-GROUPS: dict[str, LazyGroup] = {"dead": dead, "timing": timing}
+GROUPS: dict[str, LazyGroup] = {"dead": dead, "timing": timing, "token": token}
 
 
 def test_help_names_every_command_and_the_exit_codes(tenure: Run) -> None:

@@ -43,7 +43,7 @@ app.schedule(resize.bind("x"), every=3600, name="hourly")
 @app.task(queue="long")
 async def report(ctx: Context) -> None:
     ctx.progress(0.5, "half")
-    await asyncio.sleep(120)
+    await asyncio.gather(asyncio.sleep(120))
 """
 
 Fields = dict[str, str]
@@ -189,6 +189,7 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
     with started("worker", APP, "--queue", "long") as worker:
         while not look("workers", APP)["workers"] or not look("show", APP, running)["progress"]:
             pass
+        look("stack", APP, running)
         look("pause", APP, "other")
         look("top", APP)
         look("acts", APP)
@@ -246,6 +247,12 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) ->
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
     look("health", APP, code=1)
+    made = look("token create", APP, "ci", "--scope", "read")
+    look("token list", APP)
+    look("token revoke", APP, made["id"])
+    with started("serve", APP, "--port", "0", "--json") as server:
+        assert server.process.stdout is not None
+        look.told("serve", server.process.stdout.readline())
     for more in ([], ["--processes", "1"]):
         with started("worker", APP, "--queue", "other", "--until-empty", "--json", *more) as worker:
             look.told("worker", worker.output())

@@ -2,12 +2,6 @@
 
 import pytest
 
-from tenure.app import Tenure
-from tenure.cli import listing as listing_module
-from tenure.cli.listing import listing
-from tenure.message import MessageState
-from tenure.query import Query
-
 from .conftest import URL, Run, answer, worked
 
 
@@ -78,21 +72,3 @@ def test_finished_ones_of_several_queues_are_merged_newest_first(tenure: Run) ->
     assert [message["id"] for message in one["messages"]] == ["c"]
     on = ("--state", "completed", "--queue", "default-tasks", "--after", one["after"])
     assert _ids(tenure, *on) == ["a"]
-
-
-async def test_a_rare_match_is_looked_for_until_somebody_should_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing_module, "MOST_ROWS", 20)
-    async with Tenure("memory://") as app:
-
-        @app.task
-        async def note(text: str) -> None: ...
-
-        for number in range(30):
-            await note.submit("needle" if number == 29 else "hay")
-        query = Query(states=(MessageState.READY,), text="needle", look_at=5, limit=3)
-        found = await listing(app, query)
-        assert (found.seen, found.is_more, found.looked_at) == ([], True, 20)
-        assert found.cursor is not None
-        again = Query(states=(MessageState.READY,), text="needle", look_at=5, limit=3, cursor=found.cursor)
-        found = await listing(app, again)
-        assert (len(found.seen), found.is_more, found.looked_at) == (1, False, 10)

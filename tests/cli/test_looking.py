@@ -7,10 +7,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tenure.broker import Browsed, Depth
+from tenure.broker import Browsed
 from tenure.cli.message_table import table as message_table
-from tenure.cli.queues import Glance, table
-from tenure.cli.seen import read
+from tenure.cli.queues import table
+from tenure.client.operations.listed_message import listed
+from tenure.client.operations.queues import QueueList, QueueStatus
 from tenure.message import Counters, MessageState
 from tenure.notice import Pause
 from tenure.verdict import Reason
@@ -26,14 +27,16 @@ def _drawn(renderable: object, width: int = 80) -> str:
 
 
 def test_unknown_is_a_dash_and_none_is_zero() -> None:
-    depth = Depth(queue="q", ready=0, delayed=None, leased=12_345, dead=1, oldest_age_seconds=None, estimated=True)
-    row = _drawn(table(Glance((depth,), (), 0.0))).splitlines()[-1]
+    depth = QueueStatus(
+        queue="q", ready=0, delayed=None, leased=12_345, dead=1, oldest_age_seconds=None, estimated=True
+    )
+    row = _drawn(table(QueueList(queues=(depth,)), 0.0)).splitlines()[-1]
     assert row.split() == ["q", "~0", "–", "~12,345", "~1", "–"]
 
 
 def test_only_the_figure_of_dead_letters_is_red() -> None:
     console = Console(width=80, force_terminal=True, color_system="standard", highlight=False)
-    rows = table(Glance((_depth("q", dead=3), _depth("r", dead=0)), (), 0.0))
+    rows = table(QueueList(queues=(_depth("q", dead=3), _depth("r", dead=0))), 0.0)
     with console.capture() as capture:
         console.print(rows)
     red = re.findall("\x1b\\[31m([^\x1b]*)", capture.get())
@@ -41,22 +44,23 @@ def test_only_the_figure_of_dead_letters_is_red() -> None:
 
 
 def test_in_a_narrow_terminal_names_give_way_and_no_figure_of_a_queue_does() -> None:
-    depth = Depth(
+    depth = QueueStatus(
         queue="mail-outgoing-transactional-europe", ready=12_345_678, delayed=1_234, leased=567, dead=89,
         oldest_age_seconds=100_000.0,
+        paused=Pause("mail", -7_300.0, "somebody-with-a-long-name@a-long-host"),
     )  # fmt: skip
-    seen = Glance((depth,), (Pause(depth.queue, -7_300.0, "somebody-with-a-long-name@a-long-host"),), 0.0)
+    found = QueueList(queues=(depth,))
     for width in (60, 80, 140):
-        text = _drawn(table(seen, width), width)
+        text = _drawn(table(found, 0.0, width), width)
         for figure in ("12,345,678", "1,234", "567", "89", "27 h 46 min", "mail-"):
             assert figure in text, (width, text)
         assert all(len(line) <= width for line in text.splitlines())
         assert len(text.splitlines()) == 3
-    assert "somebody-with-a-long-name@a-long-host" in _drawn(table(seen, 140), 140)
+    assert "somebody-with-a-long-name@a-long-host" in _drawn(table(found, 0.0, 140), 140)
 
 
-def _depth(queue: str, dead: int) -> Depth:
-    return Depth(queue=queue, ready=12, delayed=0, leased=0, dead=dead, oldest_age_seconds=5.0)
+def _depth(queue: str, dead: int) -> QueueStatus:
+    return QueueStatus(queue=queue, ready=12, delayed=0, leased=0, dead=dead, oldest_age_seconds=5.0)
 
 
 def test_queues_counts_by_state(tenure: Run) -> None:
@@ -117,7 +121,7 @@ def test_long_names_give_way_at_120_columns_and_the_id_does_not() -> None:
         counters=Counters(3, 2, 1, 0), due_in=30.0, reason=Reason("max_attempts", "x" * 200),
     )  # fmt: skip
     for width in (110, 120, 140):
-        header, _, row, *_ = _drawn(message_table([read(browsed)], 0.0, width), width).splitlines()
+        header, _, row, *_ = _drawn(message_table([listed(browsed, 0.0)], 0.0, width), width).splitlines()
         assert row.startswith("0" * 32)
         assert ("a-queue-with-a-long-name " if width == 140 else "a-queue-with-… ") in row
         assert row.endswith("x…")
@@ -148,7 +152,7 @@ def _leased(deadline_in: float) -> Browsed:
 
 
 def test_a_lease_is_counted_down_and_an_overdue_one_says_so() -> None:
-    seen = [read(_leased(12.0)), read(_leased(-3.0))]
+    seen = [listed(_leased(12.0), 0.0), listed(_leased(-3.0), 0.0)]
     for width in (80, 110, 120, 169, 200):
         text = _drawn(message_table(seen, 0.0, width), width)
         for word in ("12 s", "Overdue 3 s", "0" * 32, "worker-1/abc", "error: it"):

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -10,9 +11,9 @@ from tenure import Tenure
 from tenure.broker import Browsed
 from tenure.cli.dead.list import _block, _table
 from tenure.cli.message_table import table
-from tenure.cli.seen import Seen, read
-from tenure.cli.show.fetching import fetch
 from tenure.cli.show.telling import tell
+from tenure.client.operations.listed_message import ListedMessage, listed, listed_ended
+from tenure.client.operations.message_detail import fetch
 from tenure.lease import LeaseRequest
 from tenure.message import Counters, MessageState
 from tenure.record import Progress, Record
@@ -24,21 +25,21 @@ USUAL, LONG = "0123456789abcdef" * 2, "customer-4711-order-2026-11-18-0001-thumb
 WIDTHS = (40, 60, 79, 80, 100, 110, 120, 140, 170, 200)
 
 
-def _seen(id: str, state: MessageState) -> Seen:
+def _seen(id: str, state: MessageState) -> ListedMessage:
     browsed = Browsed(
         id=id, queue="a-queue-with-a-long-name", state=state, envelope=b"?", counters=Counters(3, 2, 1, 0),
         owner="worker-1/abc" if state is MessageState.LEASED else None, reason=Reason("max_attempts", "x" * 200),
         deadline_in=12.0 if state is MessageState.LEASED else None,
     )  # fmt: skip
     if state is MessageState.LEASED:
-        return Seen(browsed, None, progress=Progress(0.42, "page 42 of 100"))
+        return msgspec.structs.replace(listed(browsed, 0.0), progress=Progress(0.42, "page 42 of 100"))
     if state is MessageState.COMPLETED:
         record = Record(id=id, queue="q", task="send_order_confirmation_mail", state=state, finished_at=-30.0)
-        return Seen(browsed, None, record=record, seconds=0.312)
-    return read(browsed)
+        return msgspec.structs.replace(listed_ended(browsed, record, 0.0), seconds=0.312)
+    return listed(browsed, 0.0)
 
 
-def _drawn(seen: list[Seen], width: int) -> list[str]:
+def _drawn(seen: list[ListedMessage], width: int) -> list[str]:
     drawn = table(seen, 0.0, width)
     out = Console(width=width, highlight=False)
     with out.capture() as capture:
@@ -70,7 +71,7 @@ def test_a_message_that_runs_shows_how_far_it_is(width: int) -> None:
 def test_the_table_of_dead_letters_keeps_the_age_and_the_id(width: int) -> None:
     out = Console(width=width, highlight=False)
     with out.capture() as capture:
-        out.print(_table([_seen(USUAL, MessageState.DEAD)], 0.0, width))
+        out.print(_table([_seen(USUAL, MessageState.DEAD)], width))
     header, _, row = capture.get().splitlines()
     assert header.split() == ["id", "task", "age", "reason"]
     assert row.startswith(f"{USUAL}  unreadable ")
@@ -79,7 +80,7 @@ def test_the_table_of_dead_letters_keeps_the_age_and_the_id(width: int) -> None:
 
 def test_a_block_never_cuts_an_id() -> None:
     for width in (40, 60, 80):
-        first, second = _block(_seen(LONG, MessageState.DEAD), 0.0, width).plain.split("\n")
+        first, second = _block(_seen(LONG, MessageState.DEAD), width).plain.split("\n")
         assert first.startswith(LONG)
         assert len(first) <= max(width, len(LONG))
         assert len(second) == width
@@ -122,7 +123,7 @@ def test_a_duration_that_the_journal_has_forgotten_is_a_dash(tenure: Run) -> Non
 
 def test_show_does_not_break_an_id_that_is_longer_than_the_terminal_is_wide(tenure: Run) -> None:
     tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", LONG)
-    found = there(lambda app: fetch(app, LONG))
+    found = there(lambda app: fetch(app.operate.access, LONG))
     out = Console(width=60, highlight=False)
     with out.capture() as capture:
         tell(out, found, 0.0, full=False)

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from tenure import Tenure
 from tenure.cli.loading import load
-from tenure.cli.schedules import Row, _narrow, _table
+from tenure.cli.schedules import _narrow, _table
+from tenure.client.operations.schedules import ScheduleStatus
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.notice import Tick
@@ -59,7 +60,8 @@ def test_a_schedule_that_never_ticked_is_told_from_the_code(tenure: Run) -> None
 def test_the_next_tick_is_not_cut_in_eighty_columns() -> None:
     name = "client-of-ours/the-nightly-report-of-everything"
     rows = [
-        Row(name=name, spec="30 3 * * MON-FRI America/Argentina/Buenos_Aires", task="make_the_nightly_report",
+        ScheduleStatus(name=name, spec="30 3 * * MON-FRI America/Argentina/Buenos_Aires",
+            task="make_the_nightly_report",
             queue="client-of-ours-tasks", in_app=False, last_at=-50_000.0, message_id="m",
             message_state=MessageState.COMPLETED, next_at=35_999.0)
     ]  # fmt: skip
@@ -73,7 +75,7 @@ def test_the_next_tick_is_not_cut_in_eighty_columns() -> None:
 
 
 def test_a_table_that_fits_on_one_line_each_is_not_folded() -> None:
-    rows = [Row(name="report", spec="0 3 * * MON-FRI Europe/Berlin", task="report", queue="default-tasks",
+    rows = [ScheduleStatus(name="report", spec="0 3 * * MON-FRI Europe/Berlin", task="report", queue="default-tasks",
                 in_app=True, next_at=79_199.0)]  # fmt: skip
     headings = {}
     for width in (80, 120):
@@ -144,7 +146,7 @@ def test_a_schedule_is_forgotten_and_that_is_recorded(tenure: Run) -> None:
     _tick("old", ago=30)
     result = tenure("schedules", "jobs:app", "--forget", "odl")
     assert result.exit_code == 2
-    assert "error[unknown_schedule]: nothing was forgotten" in result.stderr
+    assert "error[unknown_schedule]: no schedule 'odl' is known; nothing was forgotten" in result.stderr
     _tick("often", ago=30)
     assert tenure("schedules", "jobs:app", "--forget", "old").stdout == "Forgotten: old\n"
     assert "begins anew" in tenure("schedules", "jobs:app", "--forget", "often").stdout

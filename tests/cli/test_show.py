@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenure import Tenure
-from tenure.cli.show.document import document
-from tenure.cli.show.fetching import Found
+from tenure.client.operations.message_detail import kept_counters
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import ELSEWHERE, Message, MessageState, Outgoing, Ticket
@@ -260,6 +259,4 @@ def test_a_body_that_lies_elsewhere_is_told_with_its_size_and_place(tenure: Run,
 def test_counters_that_were_not_kept_are_not_shown_as_none(state: str, *, is_counted: bool) -> None:
     """Azure's are gone with the message. What is completed was delivered once at least."""
     record = Record(id="a", queue="q", task="t", state=MessageState(state))
-    found = Found(record=record, steps=[])
-    assert found.is_counted is is_counted
-    assert (document(found)["counters"] is not None) is is_counted
+    assert (kept_counters(record) is not None) is is_counted

@@ -19,10 +19,9 @@ from rich.text import Text
 
 from tenure.app import Tenure
 from tenure.cli.screen import Screen
-from tenure.cli.top.document import document
 from tenure.cli.top.live import _Live
-from tenure.cli.top.picture import Flow, Picture
-from tenure.cli.top.reading import Reader, drains_in
+from tenure.client.operations.overview.reading import OverviewReader, drains_in
+from tenure.client.operations.overview.rows import Flow, Overview
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseRequest
@@ -74,21 +73,20 @@ def test_queues_are_chosen_by_name_and_by_pattern(tenure: Run) -> None:
 def test_what_runs_is_shown_with_its_lease_and_its_holder(tenure: Run) -> None:
     tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a")
 
-    async def look(app: Tenure) -> Picture:
+    async def look(app: Tenure) -> Overview:
         request = LeaseRequest("somebody/00", "r1", ("default-tasks",), 1, 30.0)
         await app.broker.lease(request)
-        return await Reader(app).read()
+        return await OverviewReader(app.operate.access).read()
 
-    picture = there(look)
-    (lease,) = picture.leases
+    overview = there(look)
+    (lease,) = overview.leases
     assert (lease.id, lease.task, lease.owner, lease.attempt) == ("a", "resize", "somebody/00", 1)
-    assert 0 < lease.deadline - picture.now <= 30.0
-    (holder,) = picture.workers
+    assert 0 < lease.deadline - overview.now <= 30.0
+    (holder,) = overview.workers
     assert (holder.name, holder.holds, holder.has_presence) == ("somebody", 1, False)
-    assert (picture.running, picture.waiting) == (1, 0)
-    (task,) = picture.tasks
+    assert (overview.total.running, overview.total.waiting) == (1, 0)
+    (task,) = overview.tasks
     assert (task.task, task.running) == ("resize", 1)
-    assert document(picture)["total"]["running"] == 1
 
 
 def test_a_paused_queue_is_shown_though_it_is_empty(tenure: Run) -> None:
@@ -100,14 +98,14 @@ def test_a_paused_queue_is_shown_though_it_is_empty(tenure: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "rate_in", "rate_out", "seconds"),
-    [(100, 1.0, 6.0, 20.0), (100, 6.0, 6.0, float("inf")), (0, None, None, 0.0), (None, 1.0, 2.0, None),
-     (100, None, 2.0, None)],
+    ("waiting", "rate_in", "rate_out", "told"),
+    [(100, 1.0, 6.0, (20.0, False)), (100, 6.0, 6.0, (None, True)), (0, None, None, (0.0, False)),
+     (None, 1.0, 2.0, (None, None)), (100, None, 2.0, (None, None))],
 )  # fmt: skip
 def test_when_a_queue_is_empty(
-    waiting: int | None, rate_in: float | None, rate_out: float | None, seconds: float | None
+    waiting: int | None, rate_in: float | None, rate_out: float | None, told: tuple[float | None, bool | None]
 ) -> None:
-    assert drains_in(waiting, Flow(in_per_second=rate_in, out_per_second=rate_out)) == seconds
+    assert drains_in(waiting, Flow(in_per_second=rate_in, out_per_second=rate_out)) == told
 
 
 @pytest.mark.parametrize("end", ["q", "ctrl-c"])
@@ -169,10 +167,10 @@ class _Shaky:
     """A place that is away for a while."""
 
     def __init__(self, app: Tenure) -> None:
-        self._reader = Reader(app)
+        self._reader = OverviewReader(app.operate.access)
         self.is_away = False
 
-    async def read(self) -> Picture:
+    async def read(self) -> Overview:
         if self.is_away:
             raise BrokerUnavailable("connection refused")
         return await self._reader.read()

@@ -9,12 +9,20 @@ from rich.cells import cell_len
 from rich.console import Group
 
 from tenure.cli.screen import Screen
-from tenure.cli.top.format import age, left, rate, share, span, sparkline, whole
-from tenure.cli.top.headline import Mood, headline
 from tenure.cli.top.layout import sized
-from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow, WorkerRow
 from tenure.cli.top.screen import Frame, draw, snapshot
 from tenure.cli.top.view import Order, View
+from tenure.client.operations.overview.format import age, left, rate, share, span, sparkline, whole
+from tenure.client.operations.overview.headline import headline
+from tenure.client.operations.overview.rows import (
+    Flow,
+    Mood,
+    Overview,
+    QueueOverview,
+    TaskOverview,
+    WorkerOverview,
+    total_of,
+)
 from tenure.notice import Pause
 from tenure.query import HeldLease
 from tenure.record import Progress
@@ -26,9 +34,9 @@ FLOW = Flow(
 )  # fmt: skip
 
 
-def _queue(name: str = "mail-tasks", **more: object) -> QueueRow:
+def _queue(name: str = "mail-tasks", **more: object) -> QueueOverview:
     fields = {"waiting": 1_204, "delayed": 3, "running": 12, "dead": 0, "oldest_seconds": 2.3, "workers": 4}
-    return QueueRow(queue=name, **{**fields, "drains_in_seconds": 602.0, "flow": FLOW, **more})  # type: ignore[arg-type]
+    return QueueOverview(queue=name, **{**fields, "drains_in_seconds": 602.0, "flow": FLOW, **more})  # type: ignore[arg-type]
 
 
 def _lease(id: str = "0192", left: float = 20.0, **more: object) -> HeldLease:
@@ -37,36 +45,38 @@ def _lease(id: str = "0192", left: float = 20.0, **more: object) -> HeldLease:
     return HeldLease(id=id, **{**fields, **moments, **more})  # type: ignore[arg-type]
 
 
-def _worker(name: str = "worker-1", **more: object) -> WorkerRow:
+def _worker(name: str = "worker-1", **more: object) -> WorkerOverview:
     fields: dict[str, object] = {"queues": ("mail-tasks",), "slots": 10, "silent_seconds": 0.2, "host": "build-7"}
-    return WorkerRow(id=f"{name}/ab12cd34", name=name, **{**fields, **more})  # type: ignore[arg-type]
+    return WorkerOverview(id=f"{name}/ab12cd34", name=name, **{**fields, **more})  # type: ignore[arg-type]
 
 
-def _picture(**more: object) -> Picture:
+def _overview(**more: object) -> Overview:
     fields: dict[str, object] = {
-        "queues": (_queue(),), "tasks": (TaskRow(queue="mail-tasks", task="send", running=12, flow=FLOW),),
+        "queues": (_queue(),), "tasks": (TaskOverview(queue="mail-tasks", task="send", running=12, flow=FLOW),),
         "leases": (_lease(),), "workers": tuple(_worker(f"worker-{number}") for number in range(4)),
         "last_sweep_at": NOW - 3, "next_sweep_at": NOW + 2, "total": FLOW,
     }  # fmt: skip
-    return Picture(now=NOW, **{**fields, **more})  # type: ignore[arg-type]
+    fields |= more
+    fields["total"] = total_of(fields["queues"], fields["workers"], fields["total"])  # type: ignore[arg-type]
+    return Overview(now=NOW, **fields)  # type: ignore[arg-type]
 
 
-def _frame(picture: Picture, **more: object) -> Frame:
+def _frame(overview: Overview, **more: object) -> Frame:
     fields: dict[str, object] = {"view": View(), "target": "jobs:app", "every_seconds": 1.0, "now": NOW}
-    return Frame(picture=picture, headline=headline(picture), **{**fields, **more})  # type: ignore[arg-type]
+    return Frame(overview=overview, headline=headline(overview), **{**fields, **more})  # type: ignore[arg-type]
 
 
-def _large() -> Picture:
+def _large() -> Overview:
     """Everything that makes a screen burst."""
     long = "a-queue-with-a-very-long-name-that-nobody-can-read-anyway-tasks"
-    return _picture(
+    return _overview(
         queues=(
-            _queue(long, waiting=12_345_678, dead=123_456, oldest_seconds=1e9, drains_in_seconds=math.inf),
+            _queue(long, waiting=12_345_678, dead=123_456, oldest_seconds=1e9, drains_in_seconds=None, grows=True),
             _queue("日本語のとても長いキューの名前です", paused=Pause("x", NOW - 90, "ada")),
             _queue("evil\x1b[2J\nqueue", waiting=None, delayed=None, running=None, dead=None, flow=Flow()),
             *(_queue(f"client-{number}-tasks", estimated=True) for number in range(1_000)),
         ),
-        tasks=tuple(TaskRow(queue=long, task=f"{long}{number}", running=None, flow=FLOW) for number in range(50)),
+        tasks=tuple(TaskOverview(queue=long, task=f"{long}{number}", running=None, flow=FLOW) for number in range(50)),
         leases=tuple(
             _lease(f"{number:032x}", 5.0 * number - 40, task=None if number % 7 == 0 else long, beats=123_456,
                    progress=Progress(0.5, "frame\n12\x1b[31m"), predicted_seconds=41.0)
@@ -80,8 +90,8 @@ def _large() -> Picture:
 @pytest.mark.parametrize("tab", ["all", "queues", "tasks", "leases", "workers"])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (120, 24), (200, 60), (60, 15), (40, 10), (20, 5)])
 def test_the_screen_is_as_large_as_the_terminal(tab: str, width: int, height: int) -> None:
-    for picture in (_large(), _picture(), Picture(now=NOW)):
-        lines = draw(_frame(picture, view=View(tab=tab, section="queues" if tab == "all" else tab)), width, height)
+    for overview in (_large(), _overview(), Overview(now=NOW)):
+        lines = draw(_frame(overview, view=View(tab=tab, section="queues" if tab == "all" else tab)), width, height)
         assert len(lines) == height
         out = Screen(width=width, force_terminal=True, file=io.StringIO())
         out.print(Group(*lines))  # as it is drawn for people
@@ -101,32 +111,32 @@ def test_names_give_way_and_no_figure_does(width: int) -> None:
 
 
 def test_at_80_columns_the_usual_place_is_shown_without_a_cut() -> None:
-    lines = [line.plain for line in draw(_frame(_picture()), 80, 24)]
+    lines = [line.plain for line in draw(_frame(_overview()), 80, 24)]
     assert not [line for line in lines if "…" in line]
     assert lines[1] == " All well: 312/s in, 310/s out, oldest 2 s, 4 workers, swept 3 s ago"
     assert "next sweep in 2 s" in lines[0]
 
 
 def test_at_120_columns_there_is_more() -> None:
-    text = "\n".join(line.plain for line in draw(_frame(_picture()), 120, 40))
+    text = "\n".join(line.plain for line in draw(_frame(_overview()), 120, 40))
     for column in ("p50", "drains", "lease", "dead", "5 min", "worker", "beats", "usual"):
         assert column in text
 
 
 def test_a_healthy_screen_has_no_colours() -> None:
-    styles = {str(span.style) for line in draw(_frame(_picture()), 120, 40) for span in line.spans}
+    styles = {str(span.style) for line in draw(_frame(_overview()), 120, 40) for span in line.spans}
     assert not [style for style in styles if "red" in style or "yellow" in style]
 
 
 def test_overdue_is_red_and_negative() -> None:
-    lines = draw(_frame(_picture(leases=(_lease(left=-4.0),)), view=View(tab="leases", section="leases")), 120, 24)
+    lines = draw(_frame(_overview(leases=(_lease(left=-4.0),)), view=View(tab="leases", section="leases")), 120, 24)
     row = next(line for line in lines if "-4 s" in line.plain)
     assert next(row.plain[span.start : span.end].strip() for span in row.spans if span.style == "red") == "-4 s"
 
 
 def test_what_cannot_be_known_is_a_dash_and_none_is_zero() -> None:
     queue = _queue(waiting=None, running=0, flow=Flow(), drains_in_seconds=None, oldest_seconds=None)
-    lines = [line.plain for line in draw(_frame(_picture(queues=(queue,)), view=View(tab="queues")), 80, 24)]
+    lines = [line.plain for line in draw(_frame(_overview(queues=(queue,)), view=View(tab="queues")), 80, 24)]
     row = next(line for line in lines if line.startswith(" mail-tasks"))
     assert row.split() == ["mail-tasks", "–", "–", "0", "–", "–", "–", "–"]
 
@@ -134,48 +144,48 @@ def test_what_cannot_be_known_is_a_dash_and_none_is_zero() -> None:
 def test_the_chosen_row_is_in_sight_and_marked() -> None:
     queues = tuple(_queue(f"q{number:03}", waiting=1_000 - number) for number in range(100))
     view = View(tab="queues", section="queues", row="q070")
-    lines = draw(_frame(_picture(queues=queues), view=view), 80, 24)
+    lines = draw(_frame(_overview(queues=queues), view=view), 80, 24)
     marked = [line.plain for line in lines if any("reverse" in str(span.style) for span in line.spans)]
     assert any("q070" in line for line in marked)
     assert any("of 100" in line.plain for line in lines)
 
 
 def test_an_outage_says_how_old_the_figures_are() -> None:
-    lines = draw(_frame(_picture(), outage="connection refused", away_seconds=12.0), 80, 24)
+    lines = draw(_frame(_overview(), outage="connection refused", away_seconds=12.0), 80, 24)
     assert lines[1].plain.startswith(" No answer from the store for 12 s; figures of ")
 
 
 def test_a_slow_look_and_a_pause_are_said() -> None:
-    assert "asks every 15 s" in draw(_frame(_picture(), every_seconds=15.0), 80, 24)[0].plain
-    assert "paused at " in draw(_frame(_picture(), view=View(is_paused=True)), 80, 24)[0].plain
+    assert "asks every 15 s" in draw(_frame(_overview(), every_seconds=15.0), 80, 24)[0].plain
+    assert "paused at " in draw(_frame(_overview(), view=View(is_paused=True)), 80, 24)[0].plain
 
 
 def test_the_filter_is_on_screen_while_it_is_typed_and_after() -> None:
-    typing = draw(_frame(_picture(), view=View(filter="ma", is_typing=True)), 80, 24)
+    typing = draw(_frame(_overview(), view=View(filter="ma", is_typing=True)), 80, 24)
     assert typing[-1].plain.startswith(" filter: ma▏")
-    kept = draw(_frame(_picture(), view=View(filter="nothing like it")), 80, 24)
+    kept = draw(_frame(_overview(), view=View(filter="nothing like it")), 80, 24)
     assert "filter nothing like it" in kept[3].plain
     assert any("No queue matches the filter." in line.plain for line in kept)
 
 
 def test_the_order_is_marked() -> None:
     view = View(tab="queues", section="queues", orders={"queues": Order("queue", ascending=True)})
-    header = draw(_frame(_picture(), view=view), 80, 24)[4].plain
+    header = draw(_frame(_overview(), view=view), 80, 24)[4].plain
     assert header.startswith(" queue▴")
     by_length = View(tab="queues", section="queues", orders={"queues": Order("p95", ascending=False)})
-    assert draw(_frame(_picture(), view=by_length), 80, 24)[4].plain.startswith(" queue  ")
-    assert "▾waiting" in draw(_frame(_picture(), view=View(tab="queues")), 80, 24)[4].plain
+    assert draw(_frame(_overview(), view=by_length), 80, 24)[4].plain.startswith(" queue  ")
+    assert "▾waiting" in draw(_frame(_overview(), view=View(tab="queues")), 80, 24)[4].plain
 
 
 def test_the_help_and_a_message_fit() -> None:
-    shown = draw(_frame(_picture(), view=View(is_help=True)), 80, 24)
+    shown = draw(_frame(_overview(), view=View(is_help=True)), 80, 24)
     assert not [line.plain for line in shown if "…" in line.plain]
-    opened = draw(_frame(_picture(), view=View(opened="0192")), 80, 24)
+    opened = draw(_frame(_overview(), view=View(opened="0192")), 80, 24)
     assert any("reading" in line.plain for line in opened)
 
 
 def test_a_snapshot_has_no_keys_and_no_trailing_blanks() -> None:
-    lines = [line.plain for line in snapshot(_frame(_picture()), 120, 60)]
+    lines = [line.plain for line in snapshot(_frame(_overview()), 120, 60)]
     assert not [line for line in lines if line != line.rstrip() or "quit" in line]
 
 
@@ -183,69 +193,75 @@ def test_a_snapshot_has_no_keys_and_no_trailing_blanks() -> None:
 
 _UNSERVED: dict[str, Any] = {"workers": 0, "running": 0}
 SENTENCES = [
-    (_picture(), Mood.WELL, "All well: 312/s in, 310/s out, oldest 2 s, 4 workers, swept 3 s ago"),
+    (_overview(), Mood.WELL, "All well: 312/s in, 310/s out, oldest 2 s, 4 workers, swept 3 s ago"),
     (
-        Picture(now=NOW, workers=(_worker(),), last_sweep_at=NOW - 1),
+        _overview(queues=(), tasks=(), leases=(), workers=(_worker(),), total=Flow(), last_sweep_at=NOW - 1),
         Mood.WELL,
         "All well: nothing waits, nothing runs, 1 worker, swept 1 s ago",
     ),
-    (Picture(now=NOW), Mood.WELL, "Idle: nothing waits, nothing runs, 0 workers"),
     (
-        _picture(leases=(_lease(left=-42.0), _lease("b", -2.0))),
+        _overview(queues=(), tasks=(), leases=(), workers=(), total=Flow(), last_sweep_at=None),
+        Mood.WELL,
+        "Idle: nothing waits, nothing runs, 0 workers",
+    ),
+    (
+        _overview(leases=(_lease(left=-42.0), _lease("b", -2.0))),
         Mood.BAD,
         "2 leases are overdue, for 42 s: send on worker-1; next sweep in 2 s",
     ),
     (
-        _picture(queues=(_queue(**_UNSERVED),), workers=()),
+        _overview(queues=(_queue(**_UNSERVED),), workers=()),
         Mood.BAD,
         "No worker is alive and 1,204 messages wait, for 2 s",
     ),
     (
-        _picture(queues=(_queue(), _queue("slow", waiting=1, **_UNSERVED))),
+        _overview(queues=(_queue(), _queue("slow", waiting=1, **_UNSERVED))),
         Mood.BAD,
         "No worker serves slow: 1 message waits there, for 2 s",
     ),
     (
-        _picture(workers=(_worker(), _worker("b", gone="killed by signal 9", holds=3))),
+        _overview(workers=(_worker(), _worker("b", gone="killed by signal 9", holds=3))),
         Mood.SOON,
         "Worker b is gone (killed by signal 9) and held 3 messages; next sweep in 2 s",
     ),
     (
-        _picture(total=Flow(out_per_second=1.0, error_share=0.25),
-                 tasks=(TaskRow(queue="q", task="fax", running=0, flow=Flow(out_per_second=1.0, error_share=0.9)),)),
+        _overview(
+            total=Flow(out_per_second=1.0, error_share=0.25),
+            tasks=(TaskOverview(queue="q", task="fax", running=0, flow=Flow(out_per_second=1.0, error_share=0.9)),),
+        ),
         Mood.SOON,
         "90 % of the runs of fax failed in the last minute",
     ),
     (
-        _picture(queues=(_queue(oldest_seconds=200.0, drains_in_seconds=math.inf),)),
+        _overview(queues=(_queue(oldest_seconds=200.0, drains_in_seconds=None, grows=True),)),
         Mood.SOON,
         "mail-tasks grows: 312/s in, 310/s out, 1,204 waiting, oldest 3 min",
     ),
     (
-        _picture(queues=(_queue(paused=Pause("mail-tasks", NOW - 90, "ada")),)),
+        _overview(queues=(_queue(paused=Pause("mail-tasks", NOW - 90, "ada")),)),
         Mood.SOON,
         "mail-tasks is paused by ada for 90 s: 1,204 messages wait",
     ),
     (
-        _picture(last_sweep_at=NOW - 65, next_sweep_at=NOW - 60),
+        _overview(last_sweep_at=NOW - 65, next_sweep_at=NOW - 60),
         Mood.SOON,
         "The last sweep was 65 s ago: overdue leases are not returned",
     ),
-    (_picture(workers=(_worker(), _worker("b", silent_seconds=30.0))), Mood.SOON, "Worker b was not heard for 30 s"),
+    (_overview(workers=(_worker(), _worker("b", silent_seconds=30.0))), Mood.SOON, "Worker b was not heard for 30 s"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("picture", "mood", "text"), SENTENCES, ids=lambda value: value if isinstance(value, str) else ""
+    ("overview", "mood", "text"), SENTENCES, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_the_headline(picture: Picture, mood: Mood, text: str) -> None:
-    told = headline(picture)
+def test_the_headline(overview: Overview, mood: Mood, text: str) -> None:
+    told = headline(overview)
     assert (told.mood, told.text) == (mood, text)
 
 
 def test_the_worst_comes_first_and_the_rest_is_counted() -> None:
     queue = _queue(paused=Pause("mail-tasks", NOW - 90, "ada"))
-    told = headline(_picture(queues=(queue,), leases=(_lease(left=-5.0),)))
+    told = headline(_overview(queues=(queue,), leases=(_lease(left=-5.0),)))
     assert told.mood is Mood.BAD
     assert told.text.endswith("(+1)")
 

@@ -3,16 +3,16 @@
 import pytest
 
 from tenure.cli.top.keys import keys_in
-from tenure.cli.top.picture import Flow, Picture, QueueRow, TaskRow, WorkerRow
 from tenure.cli.top.view import Order, View, press, shares, shown_rows
+from tenure.client.operations.overview.rows import Flow, Overview, QueueOverview, TaskOverview, WorkerOverview
 from tenure.query import HeldLease
 
 NOW = 1_000.0
 
 
-def _picture() -> Picture:
-    def queue(name: str, waiting: int | None) -> QueueRow:
-        return QueueRow(queue=name, waiting=waiting, delayed=0, running=0, dead=0)
+def _overview() -> Overview:
+    def queue(name: str, waiting: int | None) -> QueueOverview:
+        return QueueOverview(queue=name, waiting=waiting, delayed=0, running=0, dead=0)
 
     def lease(id: str, left: float, task: str) -> HeldLease:
         return HeldLease(
@@ -20,24 +20,24 @@ def _picture() -> Picture:
             deadline_in=left, seconds=30.0,
         )  # fmt: skip
 
-    return Picture(
+    return Overview(
         now=NOW,
         queues=(queue("a", 1), queue("b", 5), queue("c", None)),
-        tasks=(TaskRow(queue="b", task="send", running=1, flow=Flow(out_per_second=1.0)),),
+        tasks=(TaskOverview(queue="b", task="send", running=1, flow=Flow(out_per_second=1.0)),),
         leases=(lease("m1", 20, "send"), lease("m2", 5, "other")),
-        workers=(WorkerRow(id="w1/00", name="w1"),),
+        workers=(WorkerOverview(id="w1/00", name="w1"),),
     )
 
 
 def _pressed(*keys: str, view: View | None = None) -> View:
     view = View() if view is None else view
     for key in keys:
-        view = press(view, key, _picture(), NOW)
+        view = press(view, key, _overview(), NOW)
     return view
 
 
 def _ids(view: View) -> list[list[str]]:
-    return [[getattr(row, "id", None) or row.queue for row in rows] for _, rows in shown_rows(view, _picture(), NOW)]
+    return [[getattr(row, "id", None) or row.queue for row in rows] for _, rows in shown_rows(view, _overview(), NOW)]
 
 
 def test_q_ends_it() -> None:
@@ -81,7 +81,7 @@ def test_arrows_go_through_the_rows_of_all_tables() -> None:
     view = View()
     seen = []
     for _ in range(9):
-        view = press(view, "down", _picture(), NOW)
+        view = press(view, "down", _overview(), NOW)
         seen.append(view.row)
     assert seen == ["b", "a", "c", "send b", "m2", "m1", "w1/00", "w1/00", "w1/00"]
     assert _pressed("up", view=view).row == "m1"

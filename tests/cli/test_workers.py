@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.workers import Held, Row, _narrow, _table, _wide
+from tenure.cli.workers import _narrow, _table, _wide
+from tenure.client.operations.workers import HeldMessage, WorkerStatus
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
@@ -58,18 +59,25 @@ def test_an_app_with_a_namespace_sees_its_own_workers(tenure: Run, folder: Path)
             await app.state.roster.join(Owner(name, "1", queues=(queue,), boot_id=app.clock.boot_id()))
         await app.broker.lease(LeaseRequest("ours/1", "r", ("shop/slow",), 5, 30.0))
         from tenure.cli.loading import load
-        from tenure.cli.workers import _look
 
         async with load("shop:app") as shop:
-            own = (await _look(shop))[0]
-        return [row.name for row in own], [row.name for row in (await _look(app))[0]]
+            own = (await shop.operate.workers()).workers
+        return [row.name for row in own], [row.name for row in (await app.operate.workers()).workers]
 
     assert there(look) == (["ours"], ["ours", "theirs"])
 
 
+def _row(id: str, host: str, queues: tuple[str, ...], holds: tuple[HeldMessage, ...]) -> WorkerStatus:
+    return WorkerStatus(
+        id=id, name="w", host=host, pid=12345, started_at=0.0, queues=queues, concurrency=10, holds=holds
+    )  # fmt: skip
+
+
 def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
-    holds = tuple(Held(str(number), "q", task) for number, task in enumerate(["a", "a", "b", "c", "d", None]))
-    row = Row("worker-on-a-long-host-name:12345/0123abcd", "w", "a-long-host-name", 12345, 0.0, ("q", "r"), 10, holds)
+    holds = tuple(
+        HeldMessage(id=str(number), queue="q", task=task) for number, task in enumerate(["a", "a", "b", "c", "d", None])
+    )
+    row = _row("worker-on-a-long-host-name:12345/0123abcd", "a-long-host-name", ("q", "r"), holds)
     for width, drawn in ((80, _narrow([row], 90.0, 80)), (150, _wide([row], 90.0, 150))):
         console = Console(width=width)
         with console.capture() as capture:
@@ -83,7 +91,7 @@ def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
 
 @pytest.mark.parametrize(("width", "lines"), [(60, 2), (100, 1)])
 def test_a_worker_takes_one_line_where_that_fits(width: int, lines: int) -> None:
-    row = Row("web:12345/0123abcd", "w", "web", 12345, 0.0, ("default-tasks",), 10, ())
+    row = _row("web:12345/0123abcd", "web", ("default-tasks",), ())
     console = Console(width=width)
     with console.capture() as capture:
         console.print(_table([row], 90.0, width))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure import Tenure
-from tenure.cli.workers import _holds, _look
+from tenure.cli.workers import _holds
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
 
@@ -38,7 +38,7 @@ async def _held(url: str, sends: int) -> str:
             if lent == 2:
                 break
         async with Tenure(url) as other:
-            (row,) = (await _look(other))[0]
+            (row,) = (await other.operate.workers()).workers
             return _holds(row)
 
 

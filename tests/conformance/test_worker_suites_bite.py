@@ -12,13 +12,14 @@ import pytest
 from tenure import kept_payload
 from tenure.adapters.memory.broker import MemoryBroker
 from tenure.claim_check import ClaimCheck, is_over
+from tenure.client.operations import resend, schedules
 from tenure.cloakroom import name_of
 from tenure.door import Door
 from tenure.errors import BrokerUnavailable
-from tenure.event import Event
+from tenure.event import Event, EventKind
 from tenure.foreign import Router
 from tenure.lease import Lease, LeaseRequest
-from tenure.message import MessageState
+from tenure.message import Message, MessageState
 from tenure.rules import lapse
 from tenure.rules.send_id import send_id
 from tenure.runtime import (
@@ -32,6 +33,7 @@ from tenure.runtime import (
     link,
     reporting,
     routing,
+    scheduling,
     settling,
     strangers,
     tidying,
@@ -91,6 +93,13 @@ def _own_send_id(delivery: Delivery) -> str:
     return "" if message is None else send_id(message.id, message.sent_at)
 
 
+_NO_POSTS = SimpleNamespace(PAUSED_SCHEDULE=None)
+
+
+def _another_id(old: Message, **_: Any) -> str:
+    return f"{old.id[:12]}{os.urandom(10).hex()}"
+
+
 # --- faults that take more than a line ------------------------------------------------------------------
 
 
@@ -106,6 +115,16 @@ def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Outbox, "_seal", later)
     monkeypatch.setattr(Outbox, "_settle", first)
+
+
+def _deletes_before_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = resend._replace
+
+    async def first(access: Any, old: Message, new: Message, kind: EventKind) -> str:
+        await access.operator().replace(old.id, old.queue, kind, new_id=new.id, to=new.queue)
+        return await replace(access, old, new, kind)
+
+    monkeypatch.setattr(resend, "_replace", first)
 
 
 def _leases_without_presence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +349,13 @@ FAULTS = {
     "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
     "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
     "sends ticks by its own wall clock": Fault(_by_its_own_wall_clock(Scheduler), "Timekeeping"),
+    "sends ticks of a paused schedule": Fault(_replace(scheduling, "PostKind", _NO_POSTS), "Operating"),
+    "makes up for the ticks of a pause": Fault(
+        _replace(schedules, "_skip_until_now", _does_nothing_async), "Operating"
+    ),
+    "deletes a dead letter before its copy is sent": Fault(_deletes_before_it_sends, "Moving"),
+    "sends another copy at every try": Fault(_replace(resend, "derived_id", _another_id), "Moving"),
+    "forgets the payload of an edit": Fault(_replace(resend, "_encoded", lambda *_: None), "Moving"),
     "lets messages expire by its own wall clock": Fault(_by_its_own_wall_clock(Admission), "Timekeeping"),
     "hands on by its own wall clock": Fault(_by_its_own_wall_clock(Desk), "Timekeeping"),
     "sends by its own wall clock": Fault(_sends_by_its_own_wall_clock, "Timekeeping"),

@@ -69,7 +69,7 @@ class Shown:
 
 SHOWN = (
     Shown(Tenure, "app", is_made=True, bases=(Registry,),
-          internal=frozenset({"find", "queue_named", "sees", "sweep_request"})),
+          internal=frozenset({"find", "in_force", "origins", "queue_named", "sees", "sweep_request"})),
     Shown(Task, "task", internal=frozenset({"prior", "signature", "sizer"})),
     Shown(Call, "call"),
     Shown(Handle, "handle"),
@@ -126,12 +126,18 @@ def _section(shown: Shown) -> str:
     overloads = _overloads(shown)
     for one in members(shown):
         if not _is_property(one):
-            # Two ways to call it are shown; of more, which are for type checkers, the last.
-            ways = overloads.get(one.name, [one])
-            name = f"{shown.kind.__name__ if 'classmethod' in _decorators(one) else shown.name}.{one.name}"
-            signatures = [_signature(way, name) for way in (ways if len(ways) <= 2 else ways[-1:])]
-            parts += [f"### `{name}`", _block("\n".join(signatures)), doc_of(one)]
+            owner = shown.kind.__name__ if "classmethod" in _decorators(one) else shown.name
+            parts.append(method(one, owner, overloads.get(one.name)).rstrip("\n"))
     return "\n\n".join(parts) + "\n"
+
+
+def method(one: Function, owner: str, ways: list[Function] | None = None) -> str:
+    """One method, with its signature: `ways` are its overloads."""
+    ways = ways or [one]
+    name = f"{owner}.{one.name}"
+    # Two ways to call it are shown; of more, which are for type checkers, the last.
+    signatures = [_signature(way, name) for way in (ways if len(ways) <= 2 else ways[-1:])]
+    return "\n\n".join([f"### `{name}`", _block("\n".join(signatures)), doc_of(one)]) + "\n"
 
 
 def _overloads(shown: Shown) -> dict[str, list[Function]]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from tests.examples.program import free_port
 from tests.servers import start_redis
 from tests.servers.aws import start_aws
 from tests.servers.azure import start_azure
@@ -40,6 +41,8 @@ PATIENCE_SECONDS = 60.0
 #: Where pages say that Redis is, and the stand-ins for clouds.
 REDIS = "localhost:6379"
 SQS = "localhost:4566"
+#: And our own server.
+SERVER = "8383"
 AZURE = {"blob": "127.0.0.1:10000", "queue": "127.0.0.1:10001", "table": "127.0.0.1:10002"}
 
 
@@ -58,6 +61,8 @@ class Reader:
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"} | dict(clouds or {})
+        if SERVER in self._places:
+            self._environment["TENURE_SERVER_PORT"] = self._places[SERVER]
         self._interpreter: Interpreter | None = None
         self._shell: Shell | None = None
 
@@ -142,6 +147,8 @@ def _servers_of(page: Path, folder: Path) -> Iterator[dict[str, str]]:
             azure = start_azure()
             stack.callback(azure.kill)
             places |= {AZURE[service]: f"127.0.0.1:{port}" for service, port in azure.ports.items()}
+        if f"http://127.0.0.1:{SERVER}" in text:
+            places[SERVER] = str(free_port())
         yield places
 
 
@@ -184,7 +191,8 @@ def test_blocks_are_of_a_kind_that_is_run_or_shown() -> None:
 
 def test_no_block_runs_until_its_reader_ends_it() -> None:
     for_ever = re.compile(
-        r"^(?:tenure worker (?!.*--until-empty)|uvicorn |flask |tail -f|tenure .*--watch).*$", re.MULTILINE
+        r"^(?:tenure worker (?!.*--until-empty)|tenure serve |uvicorn |flask |tail -f|tenure .*--watch).*$",
+        re.MULTILINE,
     )
     lines = [(block.place, line) for block in BLOCKS if block.language == "sh" for line in for_ever.findall(block.code)]
     assert [one for one in lines if not one[1].endswith("&")] == [], "a worker ends by itself with --until-empty"

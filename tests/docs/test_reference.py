@@ -32,6 +32,7 @@ from tenure.message import MessageState
 from tenure.record import Record
 from tenure.runtime import strangers
 from tenure.runtime.spawning import ChildFailed
+from tenure.server import errors as server_errors
 from tenure.task import TaskOptions
 from tenure.timing.advice import IDS
 from tenure.verdict import SNOOZED
@@ -110,7 +111,9 @@ def test_the_reference_says_where_each_error_is_imported_from() -> None:
     kinds += [QueueMissing, RedriveTooSoon, ChildFailed]
     assert parents == {kind.__name__: kind.__bases__[0].__name__ for kind in kinds}
     of_commands = _names_of_errors(_section(_page("reference/errors.md"), "On the command line"))
-    assert set(_error_codes().values()) == errors - {"TenureError"} | parents.keys() | of_commands
+    of_server = {name for name, kind in vars(server_errors).items() if _is_error(kind)} - errors
+    assert _names_of_errors(_section(_page("reference/errors.md"), "Of the server")) == of_server
+    assert set(_error_codes().values()) == errors - {"TenureError"} | parents.keys() | of_commands | of_server
 
 
 def _is_error(kind: object) -> bool:
@@ -166,7 +169,7 @@ def test_every_setting_is_in_the_reference_with_what_it_takes() -> None:
         assert row[2] == setting.allowed or setting.field == "url", row
         value = getattr(default, setting.field)
         shown = row[3].strip("`")
-        if value is None or isinstance(value, str):
+        if value in (None, ()) or isinstance(value, str):
             assert shown == (value or "none"), row
         else:
             assert setting.read(shown) == value, row

@@ -16,7 +16,8 @@ from tenure.envelope import decode
 from tenure.event import EventKind
 from tenure.message import Message
 from tenure.notice import Tick
-from tenure.runtime.scheduling import SCHEDULED_FOR_HEADER, Scheduler, tick_id
+from tenure.runtime.scheduling import Scheduler, tick_id
+from tenure.schedule import SCHEDULED_FOR_HEADER
 from tenure.schedule import Schedule, schedule_from
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.virtual import SkewedClock

@@ -44,6 +44,17 @@ def test_more_than_fits_is_counted() -> None:
     slate.close()
 
 
+def test_a_tick_says_when_the_child_moved_last_and_harms_no_note() -> None:
+    slate = Slate.make()
+    assert slate.ticked() is None
+    slate.write("w/1", ["a"], 1)
+    slate.tick(12.5)
+    slate.write("w/1", ["x" * 9_000], 1)
+    assert slate.ticked() == 12.5
+    assert slate.read() == Note("w/1", ("x" * 9_000,))
+    slate.close()
+
+
 def test_a_child_process_writes_and_its_parent_reads_after_its_death() -> None:
     slate = Slate.make()
     program = """

@@ -7,6 +7,7 @@ workers and by `stage.py` in the test, which only submits.
 import asyncio
 import ctypes
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -120,6 +121,27 @@ def hold_gil(ctx: SyncContext, seconds: int, gate: str = "", later: str = "") ->
         return _answer(ctx, run)
 
 
+def match_badly(ctx: SyncContext) -> Answer:
+    """A regular expression that backtracks for longer than any test: it holds the GIL in C, and is no sleep."""
+    with traces().run(ctx):
+        time.sleep(1.0)  # its worker is at rest then: in the middle of a transaction it would keep SQLite's lock
+        re.match(r"(a+)+$", "a" * 50 + "b")
+        return {}
+
+
+async def crash_twice(ctx: Context, gate: str) -> Answer:
+    """Take two workers down, then wait until the gate is open: by then it runs alone."""
+    with traces().run(ctx) as run:
+        kills = folder() / "kills"
+        if not kills.exists() or kills.stat().st_size < 2:
+            with kills.open("a") as file:
+                file.write("x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        while not _is_open(gate):  # noqa: ASYNC110 - a file, opened by another process
+            await asyncio.sleep(LOOK_SECONDS)
+        return _answer(ctx, run)
+
+
 async def fail(ctx: Context) -> Answer:
     """Fail for ever."""
     with traces().run(ctx):
@@ -209,6 +231,9 @@ def register(app: Tenure) -> None:
     app.task(block_loop)
     app.task(hold_gil)
     app.task(name="hold_gil_in_process", runs_in="process")(hold_gil)
+    app.task(runs_in="process")(match_badly)
+    app.task(name="match_badly_in_thread")(match_badly)
+    app.task(crash_twice)
     app.task(max_attempts=3, retry_delay=0.05)(fail)
     app.task(kill_worker)
     app.task(stand_by)

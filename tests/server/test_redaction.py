@@ -37,8 +37,9 @@ def test_it_looks_wherever_messages_carry_something_and_nowhere_else() -> None:
     hidden = {"password": REDACTED}
     answer: dict[str, Any] = {
         "token": "an answer's own field", "body": {"a": [secret]}, "result": secret,
-        "headers": {"Token": "x", "b": "c"}, "message": {"body": secret}, "messages": [{"payload": secret}], "raw": '{"body":{"password":"x"}}',
-        "kept_payload": {"text": '{"password":"x"'}, "reason": {"text": "no password here"},
+        "headers": {"Token": "x", "b": "c"}, "message": {"body": secret}, "messages": [{"payload": secret}],
+        "raw": '{"body":{"password":"x"}}', "kept_payload": {"text": '{"password":"x"'},
+        "reason": {"text": "no password here"},
         "changes": [{"path": "$.password", "before": "x", "after": "y"}, {"path": "$.a", "before": 1, "after": 2}],
     }  # fmt: skip
     assert redacted(answer) == {

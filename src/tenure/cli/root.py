@@ -25,6 +25,7 @@ _SECTIONS = {
         "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
         "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
         "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
+        "stack": ("tenure.cli.stack.command:stack", "Show what a running handler is doing now."),
         "events": ("tenure.cli.events.command:events", "Show what happened, or what happens now."),
         "acts": ("tenure.cli.acts:acts", "Show who did what: the audit log."),
         "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),

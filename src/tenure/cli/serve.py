@@ -19,13 +19,11 @@ from tenure.errors import StoreMissing
 if TYPE_CHECKING:
     from tenure.server.options import Authenticate
 
-_PORT = 8383
-
 
 @click.command(short_help="Serve HTTP: routes for any language, live events.")
 @target_argument
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True, help="0: any free one.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Where to listen; 0: any free one. Default: 8383.")
 @click.option("--view", is_flag=True, help="Only look: sweep nothing, write nothing, refuse every act.")
 @click.option("--read-only", is_flag=True, help="Refuse every act.")
 @click.option("--auth", metavar="MODULE:FUNCTION", help="Who asks: gets the request, returns a Principal or None.")
@@ -37,8 +35,9 @@ _PORT = 8383
 @click.option("--verbose", "-v", is_flag=True, help="Log every request; without it, acts and refusals.")
 @json_option
 def serve(  # noqa: PLR0913 - one for each option
-    target: str | None, host: str, port: int, auth: str | None, base_path: str, grace: float | None, style: str | None,
-    *, view: bool, read_only: bool, open_on_loopback: bool, create: bool, verbose: bool, as_json: bool,
+    target: str | None, host: str, port: int | None, auth: str | None, base_path: str, grace: float | None,
+    style: str | None, *,
+    view: bool, read_only: bool, open_on_loopback: bool, create: bool, verbose: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve HTTP: routes for any language, live events.
 
@@ -66,7 +65,7 @@ def serve(  # noqa: PLR0913 - one for each option
         app, authenticate=_hook(auth), view=view, read_only=read_only, base_path=base_path,
         open_on_loopback=open_on_loopback, hosts=[host], any_address=not is_loopback(host),
     )  # fmt: skip
-    sock = bind(host, port)
+    sock = bind(host, app.settings.server_port if port is None else port)
     address = f"{address_of(sock, host)}{application.server.options.base_path}"
     grace = app.settings.grace_seconds if grace is None else grace
 

@@ -1,8 +1,8 @@
 """Beside the path: what keeps a worker's leases and knows the world, while handlers may block its loop.
 
-Heartbeat, sweeper, liveness tick, board, watchdog, pruner and the look for a suspended machine, on a loop and thread
-of their own with connections of their own (`twin`); in virtual time in the one loop there is. What they find out is
-told on the worker's loop.
+Heartbeat, sweeper, liveness tick, board, watchdog, pruner, answers to who asks where a handler is, and the look for a
+suspended machine, on a loop and thread of their own with connections of their own (`twin`); in virtual time in the one
+loop there is. What they find out is told on the worker's loop.
 
 Made by `path.py`, which is the `Listener`.
 """
@@ -29,6 +29,8 @@ from tenure.runtime.pruning import Pruner
 from tenure.runtime.rollup import Rollup
 from tenure.runtime.sideloop import OwnThread, SameLoop, Side
 from tenure.runtime.skewing import Skewing
+from tenure.runtime.stacks.answers import StackAnswers
+from tenure.runtime.stacks.look import Look, Runs
 from tenure.runtime.suspension import Suspension
 from tenure.runtime.sweeper import Sweeper
 from tenure.runtime.tether import Tether
@@ -45,6 +47,11 @@ class Listener(Protocol):
     @property
     def owner(self) -> Owner:
         """Whose life the roster is told of."""
+        ...
+
+    @property
+    def runs(self) -> Runs:
+        """What runs in this worker, for who asks where a handler is."""
         ...
 
     def on_lost(self, delivery: Delivery) -> None:
@@ -109,6 +116,7 @@ class Beside:
             twin_state.board, clock, options.queues,
             on_paused=lambda paused: self._tell(listener.on_paused, paused),
             on_cancelled=self.heartbeat.check_now,
+            on_asked=lambda posts: self._answers.ask(posts),  # noqa: PLW0108 - made below
             every=options.liveness_seconds,
         )  # fmt: skip
         # Where the supervisor keeps the leases, it looks itself.
@@ -126,7 +134,17 @@ class Beside:
             store_seconds=store_seconds(broker.traits.snapshot_seconds),
         )  # fmt: skip
         self._has_statistics = options.statistics
-        self._watchdog = Watchdog(self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack))
+        self._watchdog = Watchdog(
+            self._loop, lambda s, stack: self._tell(listener.on_blocked, s, stack),
+            on_look=(lambda: None) if tether is None else tether.tick,
+        )  # fmt: skip
+        look = Look(
+            lambda: listener.runs, clock, own_thread=options.own_thread, silent_seconds=self._watchdog.silent_seconds
+        )
+        self._answers = StackAnswers(
+            twin_state.key_values, look, self.heartbeat.deliveries,
+            owner=lambda: listener.owner.id, wall=twin_state.wall,
+        )  # fmt: skip
         self._own_thread = options.own_thread
         self._liveness_seconds = options.liveness_seconds
         name = f"tenure-side-{listener.owner.nonce}"
@@ -152,6 +170,7 @@ class Beside:
         every = self._liveness_seconds
         watch_roster = lambda: self._sweeper.watch(lambda: self._listener.owner, every)  # noqa: E731
         jobs = [self.heartbeat.run, self._sweeper.run, watch_roster, self._noticing.run, self._pruner.run]
+        jobs += [self._answers.run]
         jobs += [self._skewing.run, *([self._rollup.run] if self._has_statistics else [])]
         jobs += [] if self._suspension is None else [self._suspension.run]
         return [*jobs, self._watchdog.run] if self._own_thread else jobs

@@ -17,6 +17,7 @@ import random
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -32,14 +33,16 @@ from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_result, r
 from tenure.runtime.lifeline import die_with
 from tenure.runtime.line import Line, ParentLink
 from tenure.runtime.locating import Finder
+from tenure.runtime.stacks.dump import register
 from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, RunSnoozed, Started, Unloadable, encode
 from tenure.task import Task
 from tenure.verdict import Dead, Reason, Retried, Snoozed
 
 
-def main(descriptor: int, parent: int, name: str) -> None:
-    """Run what the parent sends through `descriptor`, until it closes it."""
+def main(descriptor: int, dump: int, parent: int, name: str) -> None:
+    """Run what the parent sends through `descriptor`, until it closes it. `dump`: where stacks go if it asks so."""
     die_with(parent)
+    register(dump)
     # Ours to ignore, but not for what a handler starts: a function, unlike SIG_IGN, is not inherited.
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
     faulthandler.enable()  # a crash says on stderr where it happened
@@ -68,15 +71,18 @@ def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans
         text = f"a child process cannot {what}: {type(error).__name__}: {error}"
         return encode(Unloadable(_plain(text), _plain("".join(traceback.format_exception(error)))))
     link = ParentLink(line, job.send_id)
-    line.begin(link, encode(Started()))
-    return contextvars.copy_context().run(_Run(job, message, task, link, state).ending, runner)
+    line.begin(link, encode(Started(threading.get_ident())), task.function)
+    return contextvars.copy_context().run(_Run(job, message, task, link, state, line).ending, runner)
 
 
 class _Run:
     """One message in this process. Whatever users raise, in whatever they raise it, is a verdict."""
 
-    def __init__(self, job: Job, message: Message, task: Task[..., Any], link: ParentLink, state: Any) -> None:
+    def __init__(
+        self, job: Job, message: Message, task: Task[..., Any], link: ParentLink, state: Any, line: Line
+    ) -> None:  # fmt: skip
         self._job = job
+        self._line = line
         self._message = message
         self._task = task
         self._link = link
@@ -98,6 +104,7 @@ class _Run:
             return self._failed(error)
 
     async def _call_async(self, positional: tuple[Any, ...], keywords: dict[str, Any]) -> bytes:
+        self._line.running = asyncio.current_task()
         task, context = self._task, Context(*self._about)
         if task.signature.wants_context:
             positional = (context, *positional)

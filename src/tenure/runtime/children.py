@@ -78,6 +78,8 @@ class Children:
         self._located: dict[str, Locator] = {}
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
+        #: What runs, or begins to; looked at by `stacks/look.py`.
+        self.conversations: dict[Delivery, Conversation] = {}
         self._farewells: set[asyncio.Task[int | None]] = set()
         self._closed = False
 
@@ -100,10 +102,13 @@ class Children:
             while True:
                 child = await self._take()
                 try:
-                    ending = await self._converse(child, link, job, f"task {task.name} from {locator}")
+                    self.conversations[delivery] = conversation = Conversation(child, link)
+                    ending = await self._converse(conversation, job, f"task {task.name} from {locator}")
                 except BaseException:
                     await self._discard(child)
                     raise
+                finally:
+                    self.conversations.pop(delivery, None)
                 self._put_back(child)
                 if ending is not None:
                     return _verdict(ending, delivery)
@@ -119,10 +124,10 @@ class Children:
         while self._farewells:
             await asyncio.wait(self._farewells)
 
-    async def _converse(self, child: Child, link: Link, job: bytes, what: str) -> Ending | None:
+    async def _converse(self, conversation: Conversation, job: bytes, what: str) -> Ending | None:
         """The end of the run. None: a child that was kept had died since, and the message was not begun."""
+        child = conversation.child
         fresh = child.runs == 0
-        conversation = Conversation(child, link)
         began = self._clock.monotonic()
         try:
             async with asyncio.timeout(START_SECONDS):

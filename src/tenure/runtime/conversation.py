@@ -5,6 +5,7 @@ and ends with the verdict. Used by `children.py`; the other side is `child.py`.
 """
 
 import asyncio
+import collections
 import logging
 from collections.abc import Coroutine
 from datetime import datetime
@@ -15,6 +16,7 @@ import msgspec
 from tenure.call import Call, Options
 from tenure.context import Link
 from tenure.errors import TenureError
+from tenure.handler_stack import FrameStack
 from tenure.runtime.spawning import Child
 from tenure.runtime.wire import (
     Answer,
@@ -29,6 +31,8 @@ from tenure.runtime.wire import (
     RunRetried,
     RunSnoozed,
     SizeQuestion,
+    StackQuestion,
+    StackTold,
     Standing,
     Started,
     SubmitQuestion,
@@ -63,6 +67,22 @@ class Conversation:
         self._link = link
         self._told = self._standing()
         self._tasks: set[asyncio.Task[None]] = set()
+        #: Who waits for a stack, the first one first.
+        self._asked: collections.deque[asyncio.Future[FrameStack]] = collections.deque()
+        #: The ident of the thread in which the child runs the handler. None: it has not begun.
+        self.thread: int | None = None
+
+    @property
+    def child(self) -> Child:
+        """The process in which it runs."""
+        return self._child
+
+    async def stack(self) -> FrameStack:
+        """Where the handler is, by the child's own words. Waits until it answers; cancelled when the run is over."""
+        told: asyncio.Future[FrameStack] = asyncio.get_running_loop().create_future()
+        self._asked.append(told)
+        self._child.tell(StackQuestion())
+        return await told
 
     async def open(self, job: bytes) -> Unloadable | None:
         """Hand the job over; returns once its handler begins, or with why it cannot. Raises `Gone`."""
@@ -70,7 +90,8 @@ class Conversation:
         self._child.tell(self._told)
         self._child.send(job)
         match await self._child.frames.get():
-            case Started():
+            case Started(thread=thread):
+                self.thread = thread
                 return None
             case Unloadable() as unloadable:
                 return unloadable
@@ -87,15 +108,24 @@ class Conversation:
                         return ending
                     case ProgressNote(progress=progress):
                         self._link.progress(progress)
+                    case StackTold(stack=stack):
+                        self._tell_asker(stack)
                     case None | Started() | Unloadable():
                         raise Gone
                     case question:
                         # In a task of its own: a touch that waits for the broker must not hold up a verdict.
                         self._start(self._answer(question))
         finally:
+            for told in self._asked:
+                told.cancel()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _tell_asker(self, stack: FrameStack) -> None:
+        asker = self._asked.popleft() if self._asked else None
+        if asker is not None and not asker.done():  # it may have given up
+            asker.set_result(stack)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

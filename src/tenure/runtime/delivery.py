@@ -12,6 +12,7 @@ from tenure.claim import Token
 from tenure.lease import Lease
 from tenure.message import Message, Outgoing
 from tenure.outgoing import outgoing
+from tenure.record import Progress
 from tenure.rules.send_id import send_id
 from tenure.runtime.handoff import derived_id
 from tenure.task import Task
@@ -23,8 +24,8 @@ class Delivery:
 
     __slots__ = (
         "cancelled_by", "checked", "ending", "fence", "finished", "first_beat", "handoffs", "id", "is_renewed",
-        "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "queue", "runner", "sealed", "size",
-        "started", "taken_early", "task", "thread", "token", "verdict",
+        "is_routed", "key_send_id", "lease", "lease_lost", "left", "message", "progress", "queue", "runner", "sealed",
+        "size", "started", "taken_early", "task", "thread", "thread_id", "token", "verdict",
     )  # fmt: skip
 
     def __init__(self, lease: Lease) -> None:
@@ -57,6 +58,8 @@ class Delivery:
         self.runner: asyncio.Task[None] | None = None
         #: Where a plain function runs: it may go on after its verdict.
         self.thread: asyncio.Future[Any] | None = None
+        #: The ident of that thread. None: it has not begun there.
+        self.thread_id: int | None = None
         self.started: float | None = None
         self.finished: float | None = None
         self.handoffs: list[Outgoing] = []
@@ -68,6 +71,9 @@ class Delivery:
         #: Its code goes on though its verdict is given: it swallowed its cancellation.
         self.left = False
         self.verdict: Verdict | None = None
+        # progress
+        #: What its handler said last, and when, on the monotonic clock.
+        self.progress: tuple[Progress, float] | None = None
         # settling
         #: The ledger has it as done: whatever the broker says after that, it is completed.
         self.sealed = False

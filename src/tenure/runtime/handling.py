@@ -10,6 +10,7 @@ import contextvars
 import functools
 import logging
 import random
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,6 +25,7 @@ from tenure.record import Ending
 from tenure.rules.lapse import must_run_alone
 from tenure.runtime.calling import without_stop
 from tenure.runtime.children import ChildDied, Children
+from tenure.runtime.conversation import Conversation
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.fetching import Fetching
 from tenure.runtime.judging import judge_error, judge_failure, judge_result, judge_snooze
@@ -124,6 +126,10 @@ class Handling:
             policy = delivery.task.policy
             self.end(delivery, judge_failure(reason, policy, delivery.message, delivery.attempt, random.random))
 
+    def conversation(self, delivery: Delivery) -> Conversation | None:
+        """With the child process that runs it, or begins to. None: no process was found for it yet."""
+        return self._children.conversations.get(delivery) or self._solo.conversations.get(delivery)
+
     async def close(self) -> None:
         """End the children, let the threads go; a thread that hangs cannot be ended, only left."""
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -216,7 +222,7 @@ class Handling:
             positional = (context, *positional)
         # What middleware set in context variables is seen there, and what the handler sets ends with it.
         run = contextvars.copy_context().run
-        thread = self._loop.run_in_executor(self._threads, run, without_stop, function, positional, keywords)
+        thread = self._loop.run_in_executor(self._threads, run, _in_thread, delivery, function, positional, keywords)
         delivery.thread = thread
         # A thread cannot be ended. It is told (ctx.lease_lost, ctx.stopping), and its slot stays taken.
         return await asyncio.shield(thread)
@@ -301,6 +307,13 @@ class Handling:
 
 def _raise(_part: str, error: Exception) -> None:
     raise error
+
+
+def _in_thread(
+    delivery: Delivery, function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    delivery.thread_id = threading.get_ident()  # for who asks where it is
+    return without_stop(function, positional, keywords)
 
 
 def _encoded(task: Task[..., Any], function: Callable[..., Any], *positional: Any, **keywords: Any) -> bytes | Dead:

@@ -134,6 +134,11 @@ class Heartbeat:
         held = self._held.get(delivery)
         return (held.lease if held else delivery.lease).deadline
 
+    def deliveries(self) -> list[Delivery]:
+        """Whose leases are held now. Any thread may call."""
+        with self._lock:
+            return list(self._held)
+
     def stats(self, delivery: Delivery) -> BeatStats:
         """What was done for this message so far."""
         held = self._held.get(delivery)

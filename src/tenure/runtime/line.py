@@ -23,7 +23,9 @@ from typing import Any
 
 from tenure.call import Call, Options
 from tenure.errors import BadArgument, LeaseLost
+from tenure.handler_stack import FrameStack
 from tenure.record import Progress
+from tenure.runtime.stacks.frames import own_code, stack_of_task, stack_of_thread
 from tenure.runtime.wire import (
     Answer,
     CheckpointQuestion,
@@ -34,8 +36,11 @@ from tenure.runtime.wire import (
     Question,
     Refusal,
     SizeQuestion,
+    StackQuestion,
+    StackTold,
     Standing,
     SubmitQuestion,
+    ToChild,
     TouchQuestion,
     encode,
     error_of,
@@ -64,6 +69,10 @@ class Line:
         self._thread = threading.Thread(target=self._run, name=f"tenure-{name}", daemon=True)
         self._lock = threading.Lock()
         self._noted: tuple[ParentLink, bytes] | None = None
+        #: Of an async handler, the task in which it runs.
+        self.running: asyncio.Task[Any] | None = None
+        self._function: Callable[..., Any] | None = None
+        self._handler_thread = 0
         self._numbers = itertools.count(1)
         # The rest is touched by the line's own thread only.
         self._writer: asyncio.StreamWriter | None = None
@@ -82,8 +91,9 @@ class Line:
         self._thread.join()
         self.loop.close()
 
-    def begin(self, link: "ParentLink", started: bytes) -> None:
+    def begin(self, link: "ParentLink", started: bytes, function: Callable[..., Any]) -> None:
         """A handler begins; `link` is the one that may ask. Returns when the parent can no longer miss it."""
+        self._function, self._handler_thread, self.running = function, threading.get_ident(), None
         written: Future[None] = Future()
         self.loop.call_soon_threadsafe(self._begin, link, started, written)
         written.result()
@@ -129,7 +139,7 @@ class Line:
         with contextlib.suppress(ConnectionError):  # the parent may have gone without a word
             await self._writer.wait_closed()
 
-    def _take(self, frame: Hello | Job | Standing | Answer | Refusal) -> None:
+    def _take(self, frame: ToChild) -> None:
         match frame:
             case Hello(arguments=arguments):
                 sys.argv[:] = arguments
@@ -146,6 +156,17 @@ class Line:
                 future = self._questions.pop(number, None)
                 if future is not None:
                     future.set_exception(error_of(frame))
+            case StackQuestion():
+                self._write(encode(StackTold(self._stack())))
+
+    def _stack(self) -> FrameStack:
+        task, thread, function = self.running, self._handler_thread, self._function
+        try:
+            own = "" if function is None else own_code(function)
+            return stack_of_thread(thread, own) if task is None else stack_of_task(task, thread, own)
+        except Exception:  # noqa: BLE001 - users' objects stand in it, and without its line the child would end
+            traceback.print_exc()
+            return FrameStack()
 
     def _begin(self, link: "ParentLink", started: bytes, written: "Future[None]") -> None:
         self._link = link

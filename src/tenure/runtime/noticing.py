@@ -1,8 +1,9 @@
 """Noticing: reads the board once a second, so that what operators say reaches this worker.
 
-It says two things. Queues are paused: intake leases nothing more from them, and what runs goes on. Leased messages were
-cancelled, by their number and the ids of the last ones: the heartbeat asks at once whether our leases on those still
-stand. If more were cancelled than the board names, it asks about all of our leases.
+It says three things. Queues are paused: intake leases nothing more from them, and what runs goes on. Leased messages
+were cancelled, by their number and the ids of the last ones: the heartbeat asks at once whether our leases on those
+still stand. If more were cancelled than the board names, it asks about all of our leases. And somebody asks where the
+handler of a message is now: `stacks/answers.py` answers if the message is ours.
 
 The worker takes the first reading itself, before its first lease; after that this runs beside the heartbeat, in the
 rhythm of the liveness tick.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
-from tenure.notice import Notices, Pause
+from tenure.notice import Notices, Pause, Post, PostKind
 from tenure.rules.queue_pattern import served_of
 from tenure.runtime.backoff import Backoff
 from tenure.runtime.sweeper import LIVENESS_SECONDS
@@ -29,11 +30,12 @@ class Noticing:
     def __init__(
         self, board: Board, clock: Clock, queues: Sequence[str], *,
         on_paused: Callable[[frozenset[str]], None], on_cancelled: Callable[[frozenset[str] | None], None],
-        every: float = LIVENESS_SECONDS,
+        on_asked: Callable[[Sequence[Post]], None] = lambda _: None, every: float = LIVENESS_SECONDS,
     ) -> None:  # fmt: skip
         """Tell `on_paused` which queues are paused, and `on_cancelled` which leased messages were cancelled.
 
-        `on_cancelled(None)`: any may have been. Pauses are logged of `queues`, names and patterns.
+        `on_cancelled(None)`: any may have been. `on_asked` gets what is asked about running handlers, for as long as it
+        is asked. Pauses are logged of `queues`, names and patterns.
         """
         self._board = board
         self._clock = clock
@@ -41,6 +43,7 @@ class Noticing:
         self.queues = tuple(queues)
         self._on_paused = on_paused
         self._on_cancelled = on_cancelled
+        self._on_asked = on_asked
         self._every = every
         self._paused: frozenset[str] = frozenset()
         #: None: nothing was read yet, and nothing is held that could have been cancelled.
@@ -70,6 +73,10 @@ class Noticing:
             is_named = 0 < notices.cancels - self._cancels <= len(notices.cancelled)
             self._on_cancelled(frozenset(notices.cancelled) if is_named else None)
         self._cancels = notices.cancels
+        if notices.posts:
+            asked = [post for post in notices.posts if post.kind is PostKind.STACK]
+            if asked:
+                self._on_asked(asked)
 
     def _tell(self, pauses: dict[str, Pause]) -> None:
         for queue in sorted(served_of(pauses.keys() - self._paused, self.queues)):

@@ -168,6 +168,11 @@ class Path:
         """A verdict is given: it goes to the outbox."""
         self.outbox.put(delivery, verdict)
 
+    @property
+    def runs(self) -> Handling:
+        """What runs here."""
+        return self.handling
+
     # -- what is told from beside ------------------------------------------------------------------
 
     def on_lost(self, delivery: Delivery) -> None:

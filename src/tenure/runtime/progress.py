@@ -26,6 +26,7 @@ class ProgressWriter:
     def __init__(self, records: Records, clock: Clock) -> None:
         """Write to `records`."""
         self._records = records
+        self._clock = clock
         self._backoff = Backoff(clock)
         self._noted: dict[Delivery, Progress] = {}
         self._lock = threading.Lock()
@@ -34,6 +35,7 @@ class ProgressWriter:
 
     def note(self, delivery: Delivery, progress: Progress) -> None:
         """Keep the newest. Any thread may call."""
+        delivery.progress = (progress, self._clock.monotonic())
         with self._lock:
             self._noted[delivery] = progress
         self._loop.call_soon_threadsafe(self._wake.set)

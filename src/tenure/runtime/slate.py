@@ -23,7 +23,9 @@ _MOST_IDS = 256
 
 _face = struct.Struct("=II")  # length and checksum of what follows
 _turn = struct.Struct("=Q")
-_BYTES = _turn.size + 2 * _FACE_BYTES
+_tick = struct.Struct("=d")
+_TICK_PLACE = _turn.size + 2 * _FACE_BYTES
+_BYTES = _TICK_PLACE + _tick.size
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -79,6 +81,15 @@ class Slate:
             if data and zlib.crc32(data) == checksum:
                 return _decoder.decode(data)
         return None
+
+    def tick(self, at: float) -> None:
+        """Note that the child moves, on the monotonic clock, which is the same for every process of a host."""
+        _tick.pack_into(self._memory, _TICK_PLACE, at)
+
+    def ticked(self) -> float | None:
+        """When the child moved last. None: it has not said so yet."""
+        (at,) = _tick.unpack_from(self._memory, _TICK_PLACE)
+        return at or None
 
     def close(self) -> None:
         """Let go of it."""

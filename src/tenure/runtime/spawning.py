@@ -18,13 +18,16 @@ import sys
 import msgspec
 
 from tenure.errors import ConfigurationError
+from tenure.handler_stack import StackFrame
+from tenure.probe import SYSTEM_PROBE
+from tenure.runtime.stacks.dump import Dump
 from tenure.runtime.wire import Frame, FromChild, Hello, WireBroken, encode, from_child, read
 
 #: The child gets its parent's import path before it imports anything, so it finds the very same Tenure. Not
 #: `-m`, which would look for it in the current folder and in an environment variable.
 _START = (
-    "import sys; sys.path[:] = sys.argv[4:]; from tenure.runtime.child import main; "
-    "_, descriptor, parent, name = sys.argv[:4]; main(int(descriptor), int(parent), name)"
+    "import sys; sys.path[:] = sys.argv[5:]; from tenure.runtime.child import main; "
+    "_, descriptor, dump, parent, name = sys.argv[:5]; main(int(descriptor), int(dump), int(parent), name)"
 )
 
 #: What is still on its way when a process is seen to have ended gets so long to arrive.
@@ -43,11 +46,12 @@ class Child:
     """A running child process. `frames` gives what it says, and None once it says no more."""
 
     def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader,
-                 writer: asyncio.StreamWriter) -> None:  # fmt: skip
+                 writer: asyncio.StreamWriter, dump: Dump) -> None:  # fmt: skip
         """Made by `spawn`."""
         self._process = process
         self._reader = reader
         self._writer = writer
+        self._dump = dump
         #: Messages it has been given.
         self.runs = 0
         self.frames: asyncio.Queue[FromChild | None] = asyncio.Queue()
@@ -80,6 +84,19 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # gone already: Linux, macOS
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    async def dump(self) -> dict[int, list[StackFrame]]:
+        """The stacks of its threads, without its help. Only once it runs a handler: before that a signal ends it.
+
+        May be called from another loop than its own.
+        """
+        return {} if self.ended.done() else await self._dump.take(self._signal)
+
+    def _signal(self, number: int) -> None:
+        # Its end may not have been told yet, and its number may be somebody else's by now.
+        if SYSTEM_PROBE.look(self.pid).parent == os.getpid():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, number)
+
     async def end(self, grace_seconds: float) -> int | None:
         """Close the pipe, which ends an idle child; then kill it. None: the kernel will not let go of it."""
         self._writer.close()
@@ -106,36 +123,40 @@ class Child:
         await asyncio.wait({self._listening}, timeout=DRAIN_SECONDS)
         self._writer.transport.abort()
         await self._listening
+        self._dump.close()
         return exit_code
 
 
 async def spawn(name: str) -> Child:
     """Start a child process; `name` is for people who look at `ps`. Raises `ChildFailed`."""
     ours, theirs = socket.socketpair()
+    dump = Dump()
     with theirs:
         reader, writer = await asyncio.open_unix_connection(sock=ours)
         try:
             process = await asyncio.create_subprocess_exec(
-                *_command(theirs.fileno(), name),
+                *_command(theirs.fileno(), dump.descriptor, name),
                 stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), dump.descriptor),
                 start_new_session=True,
             )
         except BaseException as error:
             writer.close()
+            dump.close()
             if isinstance(error, OSError):
                 msg = f"no child process can be started: {error}; the message was not run"
                 raise ChildFailed(msg) from error
             raise
-    child = Child(process, reader, writer)
+    dump.hand_over()
+    child = Child(process, reader, writer, dump)
     child.tell(Hello(sys.argv))
     return child
 
 
-def _command(descriptor: int, name: str) -> list[str]:
+def _command(descriptor: int, dump: int, name: str) -> list[str]:
     if not sys.executable:
         msg = "no child process can be started: this interpreter does not know its own path (sys.executable)"
         raise ChildFailed(msg)
     # -O, -W, -X and the like, as `multiprocessing` hands them on.
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001
-    return [sys.executable, *flags, "-c", _START, str(descriptor), str(os.getpid()), name, *sys.path]
+    return [sys.executable, *flags, "-c", _START, *map(str, (descriptor, dump, os.getpid())), name, *sys.path]

@@ -28,6 +28,7 @@ from tenure.runtime.keeping import Keeping
 from tenure.runtime.sideloop import cancel
 from tenure.runtime.slate import Note
 from tenure.runtime.spawning import ChildFailed
+from tenure.runtime.stacks.silent_workers import SilentWorkers
 from tenure.runtime.ward import Change, Ward, spawn
 from tenure.state import State
 
@@ -68,6 +69,7 @@ class Supervisor:
         self._until_done = until_done
         self._wards: dict[int, Ward] = {}
         self._cemetery = Cemetery(connect, clock)
+        self._silent = SilentWorkers(self._wards.values, self._cemetery.opened, clock)
         self._stop_asked = asyncio.Event()
         self._last_signal = -_SAME_SIGNAL_SECONDS
         self._someone_worked = asyncio.Event()
@@ -81,6 +83,7 @@ class Supervisor:
 
     async def run(self) -> int:
         """Work until told to stop; the exit code. Raises `ChildFailed` where children die before they can work."""
+        watching = asyncio.create_task(self._silent.run())
         try:
             async with asyncio.TaskGroup() as group:
                 # The first one shows whether it can be done at all: one error, not one from each.
@@ -91,6 +94,7 @@ class Supervisor:
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from None
         finally:
+            await cancel([watching])
             for ward in self._wards.values():
                 ward.send(signal.SIGKILL)
             await self._cemetery.close()

@@ -15,10 +15,12 @@ import socket
 import threading
 from collections.abc import Callable, Collection
 
+from tenure.clock import SYSTEM_CLOCK
 from tenure.owner import Owner
 from tenure.runtime.lifeline import die_with
 from tenure.runtime.orders import Arrived, Enlisted, Hurry, News, Working, to_ward
 from tenure.runtime.slate import Slate
+from tenure.runtime.stacks.dump import register
 from tenure.runtime.wire import Frame, encode, read
 
 #: How long the last words may take, where the supervisor is slow to listen.
@@ -28,8 +30,16 @@ _LAST_WORD_SECONDS = 1.0
 class Tether:
     """A child worker's end of the line."""
 
-    def __init__(self, *, socket_descriptor: int, slate_descriptor: int, number: int, keeps_leases: bool) -> None:
-        """Take over the descriptors. `keeps_leases`: the supervisor does, not the worker itself."""
+    def __init__(
+        self, *, socket_descriptor: int, slate_descriptor: int, number: int, keeps_leases: bool,
+        dump_descriptor: int | None = None,
+    ) -> None:  # fmt: skip
+        """Take over the descriptors. `keeps_leases`: the supervisor does, not the worker itself.
+
+        `dump_descriptor`: where our stacks go if the supervisor asks by a signal, because we do not move.
+        """
+        if dump_descriptor is not None:
+            register(dump_descriptor)
         for descriptor in (socket_descriptor, slate_descriptor):
             os.set_inheritable(descriptor, False)  # noqa: FBT003 - what a handler starts must not keep the line open
         self.number = number
@@ -47,11 +57,11 @@ class Tether:
     @classmethod
     def from_word(cls, word: str) -> "Tether":
         """As `ward.py` writes it on the command line."""
-        socket_descriptor, slate_descriptor, number, parent, keeps = map(int, word.split(","))
+        socket_descriptor, slate_descriptor, dump_descriptor, number, parent, keeps = map(int, word.split(","))
         die_with(parent)
         return cls(
             socket_descriptor=socket_descriptor, slate_descriptor=slate_descriptor, number=number,
-            keeps_leases=bool(keeps),
+            keeps_leases=bool(keeps), dump_descriptor=dump_descriptor,
         )  # fmt: skip
 
     # -- speaking ----------------------------------------------------------------------------------
@@ -59,6 +69,10 @@ class Tether:
     def note(self, owner: str, running: Collection[str]) -> None:
         """Write on the slate what runs here, before it runs."""
         self._slate.write(owner, running, len(running))
+
+    def tick(self) -> None:
+        """Note that we move: a supervisor that sees no tick says so to those who ask what we do."""
+        self._slate.tick(SYSTEM_CLOCK.monotonic())
 
     def enlisted(self, owner: Owner) -> None:
         """We are on the roster."""

@@ -21,9 +21,11 @@ from enum import Enum
 import msgspec
 
 from tenure.errors import ConfigurationError
+from tenure.handler_stack import StackFrame
 from tenure.runtime.keeping import Keeping
 from tenure.runtime.orders import FromWard, from_ward
 from tenure.runtime.slate import Note, Slate
+from tenure.runtime.stacks.dump import Dump
 from tenure.runtime.wire import Frame, WireBroken, encode, read
 
 logger = logging.getLogger("tenure.supervisor")
@@ -48,8 +50,10 @@ class Change(Enum):
 class Ward:
     """A running child worker."""
 
-    def __init__(self, number: int, process: "subprocess.Popen[bytes]", slate: Slate, started_at: float) -> None:
+    def __init__(self, number: int, process: "subprocess.Popen[bytes]", slate: Slate, started_at: float,
+                 dump: Dump) -> None:  # fmt: skip
         """Made by `spawn`."""
+        self._dump = dump
         self.number = number
         self.started_at = started_at
         #: Set by what it says.
@@ -73,6 +77,17 @@ class Ward:
         """Who it is and what it runs, by its slate. None: it did not come so far."""
         return self._slate.read()
 
+    def silent_seconds(self, now: float) -> float:
+        """For how long it has not moved, on the monotonic clock; it says every half a second that it does."""
+        ticked = self._slate.ticked()
+        return 0.0 if ticked is None else max(0.0, now - ticked)
+
+    async def dump(self) -> dict[int, list[StackFrame]]:
+        """The stacks of its threads, without its help. Only of one that has moved: before that a signal ends it."""
+        if self.ended.done() or self._slate.ticked() is None:
+            return {}
+        return await self._dump.take(self.send)
+
     async def listen(self, line: socket.socket, hear: "Hear") -> None:
         """Hear what it says from now on."""
         reader, self._writer = await asyncio.open_unix_connection(sock=line)
@@ -94,7 +109,7 @@ class Ward:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(encode(frame))
 
-    def send(self, number: signal.Signals) -> None:
+    def send(self, number: int) -> None:
         """A signal, to it alone: its own children are its own affair, and die with it."""
         if not self.ended.done():
             with contextlib.suppress(ProcessLookupError):
@@ -128,6 +143,7 @@ class Ward:
         if self._writer is not None:
             self._writer.close()
         self._slate.close()
+        self._dump.close()
 
 
 #: Called with what a ward says, one thing after the other.
@@ -137,9 +153,9 @@ Hear = Callable[[Ward, FromWard], Awaitable[None]]
 async def spawn(number: int, words: Sequence[str], hear: Hear, *, keeps_leases: bool, now: float) -> Ward:
     """Start `tenure <words>` as child worker `number`; raises `ConfigurationError`."""
     ours, theirs = socket.socketpair()
-    slate = Slate.make()
+    slate, dump = Slate.make(), Dump()
     with theirs:
-        descriptors = (theirs.fileno(), slate.descriptor)
+        descriptors = (theirs.fileno(), slate.descriptor, dump.descriptor)
         tether = ",".join(map(str, (*descriptors, number, os.getpid(), int(keeps_leases))))
         try:
             process = subprocess.Popen(  # noqa: ASYNC220, S603 - returns when the program is loaded; our own words
@@ -149,9 +165,11 @@ async def spawn(number: int, words: Sequence[str], hear: Hear, *, keeps_leases: 
         except OSError as error:
             ours.close()
             slate.close()
+            dump.close()
             msg = f"no worker process can be started: {error}"
             raise ConfigurationError(msg) from error
-    ward = Ward(number, process, slate, now)
+    dump.hand_over()
+    ward = Ward(number, process, slate, now, dump)
     await ward.listen(ours, hear)
     return ward
 

@@ -21,8 +21,10 @@ BLOCKED_SECONDS = 1.0
 class Watchdog:
     """Looks at one loop from another."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None]) -> None:
-        """Watch `loop`, whose thread is the caller's."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None],
+                 on_look: Callable[[], None] = lambda: None) -> None:  # fmt: skip
+        """Watch `loop`, whose thread is the caller's. `on_look` is called at every look: we move."""
+        self._on_look = on_look
         self._loop = loop
         self._thread_id = threading.get_ident()
         self._on_blocked = on_blocked
@@ -34,6 +36,7 @@ class Watchdog:
         self._seen = _awake()
         while True:
             self._loop.call_soon_threadsafe(self._answer)
+            self._on_look()
             looked = _awake()
             await asyncio.sleep(LOOK_SECONDS)
             now = _awake()
@@ -45,6 +48,10 @@ class Watchdog:
             elif not reported:
                 reported = True
                 self._report(silent)
+
+    def silent_seconds(self) -> float:
+        """For how long the loop has not moved; asked on the watchdog's own loop, which looks twice a second."""
+        return max(0.0, _awake() - self._seen) if self._seen else 0.0
 
     def _answer(self) -> None:
         self._seen = _awake()

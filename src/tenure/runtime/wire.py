@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from tenure.errors import BodyTooLarge, TenureError
+from tenure.handler_stack import FrameStack
 from tenure.record import Progress
 from tenure.runtime.locating import Locator
 from tenure.verdict import Dead, Retried, Snoozed
@@ -73,11 +74,18 @@ class Refusal(Frame, frozen=True):
     text: str
 
 
+class StackQuestion(Frame, frozen=True):
+    """Asks where the handler is now."""
+
+
 # -- from the child --------------------------------------------------------------------------------
 
 
 class Started(Frame, frozen=True):
     """The task is found and its app's lifespan entered; from here on, whatever happens is the message's doing."""
+
+    #: The ident of the thread that runs it.
+    thread: int
 
 
 class Unloadable(Frame, frozen=True):
@@ -112,6 +120,12 @@ class RunDead(Frame, frozen=True):
     """The message is for the dead letters."""
 
     verdict: Dead
+
+
+class StackTold(Frame, frozen=True):
+    """Where the handler is; to the oldest question that has no answer yet."""
+
+    stack: FrameStack
 
 
 class ProgressNote(Frame, frozen=True):
@@ -159,10 +173,10 @@ class SubmitQuestion(Frame, frozen=True):
     moments: dict[str, str]
 
 
-ToChild = Hello | Job | Standing | Answer | Refusal
+ToChild = Hello | Job | Standing | Answer | Refusal | StackQuestion
 Question = TouchQuestion | SizeQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
 Ending = RunCompleted | RunRetried | RunSnoozed | RunDead
-FromChild = Started | Unloadable | Ending | ProgressNote | Question
+FromChild = Started | Unloadable | Ending | ProgressNote | StackTold | Question
 
 to_child: msgspec.msgpack.Decoder[ToChild] = msgspec.msgpack.Decoder(ToChild)
 from_child: msgspec.msgpack.Decoder[FromChild] = msgspec.msgpack.Decoder(FromChild)

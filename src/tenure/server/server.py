@@ -42,7 +42,7 @@ class Server:
         self.streams = StreamSlots(options.most_streams)
         self.waiting = WaitingSlots(options.most_requests // 2)
         #: Who has a stream open, and what all of them share.
-        self.viewers = Viewers(app)
+        self.viewers = Viewers(app, self.redaction.redact)
         self.snapshots = Snapshots(app)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tenure.server.errors import TooManyStreams
 
 #: One principal may have this part of all streams open.
-_SHARE = 4
+_SHARE = 2
 
 
 class StreamSlots:

@@ -23,6 +23,9 @@ from typing import Any, Self, TypeVar, cast, get_args
 
 from tenure import assembly
 from tenure.app import Tenure
+from tenure.client.operations.bulk import BulkResult
+from tenure.client.operations.dead import DeadQuery
+from tenure.client.operations.operate import Operate
 from tenure.event import Event
 from tenure.task import Task
 from tenure.testing.crew import Crew
@@ -225,6 +228,25 @@ class Kit:
     def now(self) -> datetime:
         """The virtual time, with a time zone."""
         return datetime.fromtimestamp(self.clock.wall(), UTC)
+
+    # -- acting ------------------------------------------------------------------------------------
+
+    @property
+    def operate(self) -> Operate:
+        """As `app.operate`: everything that people do with a store, here in memory and virtual time."""
+        self._open  # noqa: B018 - raises where the kit is not open
+        return self.app.operate
+
+    def redrive(self, task: Which | None = None, *, reason: str | None = None) -> Coroutine[Any, Any, BulkResult]:
+        """Send dead letters back to their queue, all of them or those of a task or with the code of a reason.
+
+        They run in the next `drain`.
+        """
+        query = DeadQuery(task=self._name(task), reason=reason)
+        return self._promised.take("kit.redrive()", self._redrive(query))
+
+    async def _redrive(self, query: DeadQuery) -> BulkResult:
+        return await self.operate.redrive_all(query)
 
     # -- faults ------------------------------------------------------------------------------------
 

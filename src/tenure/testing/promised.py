@@ -8,9 +8,11 @@ Used by `kit.py`.
 
 import inspect
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure.testing.faults import KitError
+
+T = TypeVar("T")
 
 
 class NeverAwaited(KitError):
@@ -22,9 +24,9 @@ class Promised:
 
     def __init__(self) -> None:
         """None yet."""
-        self._calls: list[tuple[str, Coroutine[Any, Any, None]]] = []
+        self._calls: list[tuple[str, Coroutine[Any, Any, Any]]] = []
 
-    def take(self, said: str, call: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+    def take(self, said: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """Remember a call, as the test wrote it."""
         self._calls = [*self._not_begun(), (said, call)]
         return call
@@ -43,5 +45,5 @@ class Promised:
             raise NeverAwaited(msg)
         error.add_note(msg)
 
-    def _not_begun(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
+    def _not_begun(self) -> list[tuple[str, Coroutine[Any, Any, Any]]]:
         return [one for one in self._calls if inspect.getcoroutinestate(one[1]) == inspect.CORO_CREATED]

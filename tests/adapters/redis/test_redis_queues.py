@@ -2,11 +2,18 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
+from tenure.adapters import redis
+from tenure.adapters.redis import served as served_module
+from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.listing import LISTED_SECONDS
+from tenure.adapters.redis.script import SWEEP
+from tenure.adapters.redis.served import Served
 from tenure.lease import Lease, LeaseRequest
 from tenure.settlement import Ack, GiveBack
 
@@ -178,6 +185,43 @@ async def test_a_lease_in_one_of_many_queues_is_returned_by_the_next_sweep(harne
     swept = await harness.lapse()
     assert set(swept.returned) == {lease.id for lease in leases}
     assert swept.queues == {lease.id: lease.queue for lease in leases}
+
+
+async def test_a_first_sweep_after_others_have_swept_looks_at_what_may_have_lapsed_and_a_part_of_the_rest(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if harness._store.link.is_cluster:
+        pytest.skip("in a cluster every queue is looked at")
+    for number in range(300):
+        await harness.put(queue=f"waiting{number:03d}")
+    await harness.put(queue="zeta-tasks")
+    await harness.sweep()
+    (lease,) = await take(harness)
+    await harness.advance(harness.lease_seconds - 1)
+    await harness.advance(2.0, sweeping=False)
+    sweeper, _ = redis.connect(harness._options, clock=harness.clock)
+    await sweeper.open()
+    looked: set[str] = set()
+    run_each = sweeper._store.run_each
+
+    async def noted(calls: Sequence[Call], *, writes: bool = True) -> list[Any]:
+        looked.update(key for call in calls if call.script is SWEEP for key in call.keys[:-1])
+        return await run_each(calls, writes=writes)
+
+    monkeypatch.setattr(sweeper._store, "run_each", noted)
+    assert (await sweeper.sweep(harness.sweep_request())).returned == (lease.id,)
+    await sweeper.close()
+    assert 100 <= len(looked) <= 101
+
+
+def test_names_are_known_and_patterns_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_module, "_MOST_KEPT", 2)
+    served = Served(("alpha", "beta", "*-tasks", "gamma"), ("beta", "b-tasks"))
+    for _ in range(3):  # more than are remembered
+        assert served.of(("x", "gamma", "a-tasks", "b-tasks", "beta", "alpha", "y")) == ["gamma", "a-tasks", "alpha"]
+    assert served.names() == ["alpha", "gamma"]
+    assert "c-tasks" in served
+    assert "tasks" not in served
 
 
 async def test_a_hint_is_enough_and_a_wrong_one_does_no_harm(harness: RedisHarness) -> None:

@@ -77,13 +77,11 @@ class AwsBoard:
 
     async def withdraw(self, kind: PostKind, name: str) -> bool:
         def decide(said: _Said | None) -> Change[bool]:
-            if said is None:
+            posts = () if said is None else said.posts
+            mine = next((row for row in posts if (row.kind, row.name) == (kind, name)), None)
+            if said is None or mine is None or mine.is_over(self._desk.table.wall()):
                 return Change(answer=False)
-            left = tuple(row for row in said.posts if (row.kind, row.name) != (kind, name))
-            wall = self._desk.table.wall()
-            if not any(not row.is_over(wall) for row in said.posts if row not in left):
-                return Change(answer=False)
-            return Change(answer=True, to=replace(said, posts=left))
+            return Change(answer=True, to=replace(said, posts=tuple(row for row in posts if row is not mine)))
 
         return await self._desk.change_one(_SAID, _BOARD, decide)
 

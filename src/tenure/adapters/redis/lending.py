@@ -28,7 +28,7 @@ logger = logging.getLogger("tenure.redis")
 
 FIRST_DELIVERY = Counters(deliveries=1)
 #: Listed queues that are asked in one step.
-_TOGETHER = 200
+_TOGETHER = 50
 #: So often the list is read anew where it names queues that turn out to be empty.
 _TRIES = 5
 #: What a script says of a queue in which a key is not ours, in place of its number.

@@ -64,8 +64,8 @@ class Returning:
         self._store = store
         self._outbox = outbox
         self._turn = 0
-        #: The queues there were at the last sweep.
-        self._known: set[str] = set()
+        #: The queues there were at the last sweep; None before the first.
+        self._known: set[str] | None = None
         #: Those that are looked at this time though nothing may be lent there, and where the next ones begin.
         self._part: set[str] = set()
         self._next = 0
@@ -125,7 +125,9 @@ class Returning:
         start = self._next if self._next < len(queues) else 0
         self._part = {*queues[start : start + _PART]}
         self._next = start + _PART
-        new, self._known = {*queues} - self._known, {*queues}
+        # Where others have swept just before our first sweep, they have seen all, and none is new.
+        new = set[str]() if self._known is None else {*queues} - self._known
+        self._known = {*queues}
         if must_all:
             return queues
         names = (self._store.names.queue_of(prefix) for prefix in lent)

@@ -7,11 +7,11 @@ something (`listing.py`). Used by `lending.py` and `waiting.py`.
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from tenure.rules.queue_pattern import has_pattern, served_of
+from tenure.rules.queue_pattern import has_pattern, is_pattern, served_of
 
 #: So many names are asked whether they have something or not.
 FEW = 8
-#: Queues of which is remembered whether they are served.
+#: Queues of which is remembered whether a pattern fits.
 _MOST_KEPT = 100_000
 
 
@@ -25,9 +25,12 @@ class Served:
 
     def __init__(self, queues: tuple[str, ...], excluded: tuple[str, ...]) -> None:
         """Names and patterns; without `excluded`."""
-        self._queues = queues
+        out = frozenset(excluded)
+        self._names = [queue for queue in queues if not is_pattern(queue) and queue not in out]
+        self._patterns = [queue for queue in queues if is_pattern(queue)]
         self._excluded = excluded
-        self._known: dict[str, bool] = {}
+        #: Whether queues are served: all names from the start, and what was asked about since.
+        self._known = dict.fromkeys(self._names, True)
 
     def __contains__(self, queue: object) -> bool:
         """Whether one is served."""
@@ -38,16 +41,17 @@ class Served:
         queues, known = list(queues), self._known
         new = [queue for queue in queues if queue not in known]
         if new:
-            if len(known) >= _MOST_KEPT:
+            if len(known) >= len(self._names) + _MOST_KEPT:
                 known.clear()
-                new = queues
+                known.update(dict.fromkeys(self._names, True))
+                new = [queue for queue in queues if queue not in known]
             known.update(dict.fromkeys(new, False))
-            known.update(dict.fromkeys(served_of(new, self._queues, self._excluded), True))
+            known.update(dict.fromkeys(served_of(new, self._patterns, self._excluded), True))
         return [queue for queue in queues if known[queue]]
 
     def names(self) -> list[str]:
         """Those that are served by their names."""
-        return [queue for queue in self._queues if "*" not in queue and queue not in self._excluded]
+        return self._names
 
 
 @lru_cache(maxsize=64)

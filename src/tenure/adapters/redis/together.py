@@ -12,7 +12,7 @@ from tenure.adapters.redis.script import Script
 from tenure.adapters.redis.store import Store
 
 #: Queues, and messages, in one run: a server does nothing else meanwhile.
-_MOST_QUEUES = 100
+_MOST_QUEUES = 50
 _MOST_MESSAGES = 250
 
 T = TypeVar("T")

@@ -12,7 +12,9 @@ STYLES: dict[str, str] = {
     "completed": "green", "dead": "red", "move_to_dlq": "red", "retried": "yellow", "lease_lost": "yellow",
     "late_settle": "yellow", "heartbeat_failed": "yellow", "requeue": "yellow", "owner_retired": "yellow",
     "sweep_grace": "yellow", "loop_blocked": "yellow", "deletions": "yellow", "redriven": "cyan", "deleted": "cyan",
-    "cancelled": "cyan", "purged": "cyan", "paused": "cyan", "resumed": "cyan", "forgotten": "cyan",
+    "cancelled": "cyan", "purged": "cyan", "moved": "cyan", "edited": "cyan", "queue_deleted": "cyan",
+    "schedule_paused": "cyan", "schedule_resumed": "cyan", "schedule_run": "cyan", "paused": "cyan",
+    "resumed": "cyan", "forgotten": "cyan",
 }  # fmt: skip
 
 _TRIGGERS = {"scheduler": "a sweep", "liveness": "a worker that found their owner dead", "cli": "the command line",
@@ -77,6 +79,12 @@ def _cancelled(event: Event) -> str:
     return f"{_messages(event)}{_where(event)} cancelled{f', {running} while running' if running else ''}{_by(event)}"
 
 
+def _instead(event: Event) -> str:
+    """The message that was sent in its place."""
+    new_id, to = event.data.get("new_id"), event.data.get("to")
+    return f" to {to} as {new_id}" if new_id else ""
+
+
 def _retired(event: Event) -> str:
     proof = f" ({event.data['proof']})" if event.data.get("proof") else ""
     what = "left" if event.data.get("left") else "is dead"
@@ -91,6 +99,8 @@ def _lost(event: Event) -> str:
 
 
 def _ticked(event: Event) -> str:
+    if event.data.get("paused"):
+        return f"schedule {event.data.get('schedule')} is paused: no message was sent for this tick"
     missed = event.data.get("missed")
     return f"schedule {event.data.get('schedule')} sent {_message(event)}{f', {missed} ticks missed' if missed else ''}"
 
@@ -146,6 +156,12 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     EventKind.RESUMED: lambda event: f"queue {event.queue} resumed{_by(event)}",
     EventKind.TICKED: _ticked,
     EventKind.FORGOTTEN: lambda event: f"schedule {event.data.get('schedule')} forgotten{_by(event)}",
+    EventKind.MOVED: lambda event: f"{_messages(event)}{_where(event)} moved{_instead(event)}{_by(event)}",
+    EventKind.EDITED: lambda event: f"{_messages(event)}{_where(event)} edited{_instead(event)}{_by(event)}",
+    EventKind.QUEUE_DELETED: lambda event: f"empty queue {event.queue} deleted{_by(event)}",
+    EventKind.SCHEDULE_PAUSED: lambda event: f"schedule {event.data.get('schedule')} paused{_by(event)}",
+    EventKind.SCHEDULE_RESUMED: lambda event: f"schedule {event.data.get('schedule')} resumed{_by(event)}",
+    EventKind.SCHEDULE_RUN: lambda event: f"schedule {event.data.get('schedule')} run now{_by(event)}",
     EventKind.LOOP_BLOCKED: lambda event: (
         f"a handler blocked the event loop for {exact(event.data.get('seconds'))}{_on(event)}"
     ),

@@ -46,7 +46,8 @@ def _noticed(step: Step) -> str:
 
 def _cancelled(step: Step) -> str:
     running = f"it was running on {step.owner}{_noticed(step)}" if step.owner else ""
-    return ", ".join(part for part in (step.act, f"by {step.by}" if step.by else "", running) if part)
+    instead = f"sent again to {step.data['to']} as {step.data['new_id']}" if "new_id" in step.data else ""
+    return ", ".join(part for part in (step.act, f"by {step.by}" if step.by else "", instead, running) if part)
 
 
 def _other(step: Step) -> str:

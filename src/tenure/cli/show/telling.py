@@ -1,5 +1,6 @@
 """The life of a message, told to people: who it is, what happened when, where it is now, what it carries."""
 
+import base64
 import textwrap
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ def tell(out: "Console", found: MessageDetail, wall: float, *, full: bool) -> No
     _tell_life(out, found, wall, full=full)
     _tell_payload(out, found, full=full)
     if found.result is not None:
-        _tell_json(out, "result", found.result or b"null", full=full)
+        _tell_json(out, "result", bytes(found.result) or b"null", full=full)
 
 
 def _tell_who(out: "Console", found: MessageDetail) -> None:
@@ -177,8 +178,9 @@ def _tell_payload(out: "Console", found: MessageDetail, *, full: bool) -> None:
         why += "; keep_payload=True keeps it" if found.state is MessageState.COMPLETED else ""
         out.print(Text.assemble("\n", ("payload", "bold"), (f"  {why}", "dim")))
     elif found.message is None:
-        out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(raw):,}, which are no envelope", "dim")))
-        _indented(out, f"{found.unreadable}\n{raw!r}", full=full)
+        whole = base64.b64decode(raw)
+        out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(whole):,}, which are no envelope", "dim")))
+        _indented(out, f"{found.unreadable}\n{whole!r}", full=full)
     elif found.message.ticket is not None:
         ticket = found.message.ticket
         out.print()

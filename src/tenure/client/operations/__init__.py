@@ -16,3 +16,34 @@ redaction.py    what is left out for people who may not see payloads
 The structs are what `tenure … --json` prints and what the server answers. Every act is written to the journal and the
 audit log (`operating.py`). `None` is "cannot be known", 0 is "none".
 """
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from tenure.client.operations.blocking import SyncOperate
+    from tenure.client.operations.dead import DeadQuery
+    from tenure.client.operations.events import EventQuery
+    from tenure.client.operations.messages import MessageQuery
+    from tenure.client.operations.operate import Operate
+
+__all__ = ["DeadQuery", "EventQuery", "MessageQuery", "Operate", "SyncOperate"]
+
+#: The module in which each name for programs is. They are imported when they are first used.
+_HOMES = {
+    "SyncOperate": "blocking",
+    "DeadQuery": "dead",
+    "EventQuery": "events",
+    "MessageQuery": "messages",
+    "Operate": "operate",
+}
+
+if not TYPE_CHECKING:  # else type checkers would take every name for a public one
+
+    def __getattr__(name: str) -> object:
+        """One of the names above."""
+        import importlib  # noqa: PLC0415 - not before something is asked for
+
+        if name not in _HOMES:
+            msg = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

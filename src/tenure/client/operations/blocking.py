@@ -55,6 +55,7 @@ class SyncOperate:
     delete_queue = _blocking(Operate.delete_queue)
     messages = _blocking(Operate.messages)
     message = _blocking(Operate.message)
+    stack = _blocking(Operate.stack)
     cancel = _blocking(Operate.cancel)
     cancel_all = _blocking(Operate.cancel_all)
     delete = _blocking(Operate.delete)

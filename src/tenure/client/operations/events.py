@@ -43,6 +43,8 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Events behind this place; 0: from the first that is kept.
     after: int = 0
+    #: The last events before this place, instead of those behind `after`. 0: the newest.
+    before: int | None = None
     limit: int = 100
     kinds: tuple[EventKind, ...] = ()
     #: Names, or patterns.
@@ -60,6 +62,8 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[EventEntry, ...]
     #: Where to go on: `EventQuery.after` of the next page. All before it was looked at.
     after: int
+    #: Where to go back further: `EventQuery.before`. None: `before` was not asked for, or there is nothing older.
+    before: int | None = None
     #: The places of the oldest and the newest event that are kept; 0: there is none.
     first: int
     last: int
@@ -81,6 +85,8 @@ class EventOperations(Operations):
             return EventPage(events=(), after=last, first=first, last=last, gap=False)
         if choice.message is not None:
             return await _about(access, choice, query, first, last)
+        if query.before is not None:
+            return await _last_before(access, choice, query, first, last)
         found: list[StoredEvent] = []
         after, looked_at = max(query.after, first - 1), 0
         while len(found) < query.limit and looked_at < _MOST_LOOKED_AT:
@@ -128,8 +134,36 @@ def event_entry(stored: StoredEvent, *, sees_payload: bool) -> EventEntry:
 async def _about(access: Access, choice: EventChoice, query: EventQuery, first: int, last: int) -> EventPage:
     """Events of one message, which the journal finds without reading all of it."""
     about = await access.state.journal.about(choice.message or "", limit=_PAGE)
-    meant = [one for one in about if one.seq > query.after and choice.means(one.event)]
-    found = [one for one in meant if is_theirs(access, one.event)][: query.limit]
+    meant = [one for one in about if choice.means(one.event) and is_theirs(access, one.event)]
+    if query.before is not None:
+        older = [one for one in meant if not query.before or one.seq < query.before]
+        found = older[-query.limit :]
+        before = found[0].seq if len(found) < len(older) else None
+        return _page(access, found, after=last, before=before, first=first, last=last)
+    found = [one for one in meant if one.seq > query.after][: query.limit]
     after = found[-1].seq if len(found) == query.limit else last
+    return _page(access, found, after=after, before=None, first=first, last=last)
+
+
+async def _last_before(access: Access, choice: EventChoice, query: EventQuery, first: int, last: int) -> EventPage:
+    """Reads back in pages, as far as one call may."""
+    end = last + 1 if not query.before else min(query.before, last + 1)
+    place, found, looked_at = end, [], 0
+    while first and place > first and len(found) < query.limit and looked_at < _MOST_LOOKED_AT:
+        begin = max(first, place - _PAGE)
+        page = [one for one in await access.state.journal.read(begin - 1, place - begin) if one.seq < place]
+        looked_at += place - begin
+        meant = [one for one in page if choice.means(one.event) and is_theirs(access, one.event)]
+        room = query.limit - len(found)
+        found = meant[-room:] + found
+        place = meant[-room].seq if len(meant) > room else begin
+    return _page(
+        access, found, after=end - 1, before=place if first and place > first else None, first=first, last=last
+    )
+
+
+def _page(
+    access: Access, found: list[StoredEvent], *, after: int, before: int | None, first: int, last: int
+) -> EventPage:
     entries = tuple(event_entry(one, sees_payload=access.sees_payload) for one in found)
-    return EventPage(events=entries, after=after, first=first, last=last, gap=False)
+    return EventPage(events=entries, after=after, before=before, first=first, last=last, gap=False)

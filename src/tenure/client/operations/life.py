@@ -32,8 +32,14 @@ _COUNTERPARTS: dict[EventKind, tuple[tuple[str, ...], str]] = {
     EventKind.CANCELLED: (("cancelled",), "cancelled"),
     EventKind.DELETED: (("cancelled",), "cancelled"),
     EventKind.PURGED: (("cancelled",), "cancelled"),
+    EventKind.MOVED: (("cancelled",), "moved"),
+    EventKind.EDITED: (("cancelled",), "edited"),
     EventKind.TICKED: (("sent",), "ticked"),
 }
+
+
+#: Of these a step says which of them it was.
+_KINDS_OF_ACTS = (EventKind.DELETED, EventKind.PURGED, EventKind.MOVED, EventKind.EDITED)
 
 
 class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -54,7 +60,7 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
     #: Who did it, and through which door.
     by: str | None = None
     triggered_by: str | None = None
-    #: deleted, purged: what kind of act it was. The schedule's name, for a message that one sent.
+    #: deleted, purged, moved, edited: what kind of act it was. The schedule's name, for a message that one sent.
     act: str | None = None
     #: When its worker learned that the lease was gone.
     noticed_at: float | None = None
@@ -129,8 +135,10 @@ def _add(step: Step, event: Event) -> None:
     step.after_seconds = _number(event.data.get("after_seconds"))
     step.by = _text(event.data.get("by"))
     step.triggered_by = _text(event.data.get("triggered_by"))
-    if event.kind in (EventKind.DELETED, EventKind.PURGED):
+    if event.kind in _KINDS_OF_ACTS:
         step.act = event.kind.value
+    if event.kind in (EventKind.MOVED, EventKind.EDITED):
+        step.data = {name: value for name, value in event.data.items() if name in ("new_id", "to")}
     if event.kind is EventKind.TICKED:
         step.act = _text(event.data.get("schedule"))
 

@@ -59,8 +59,13 @@ class ListedMessage(msgspec.Struct, frozen=True, kw_only=True):
 def listed(browsed: Browsed, wall: float) -> ListedMessage:
     """The message as it lies in the broker, read as far as it can be read."""
     message, unreadable = read_envelope(browsed.envelope)
-    sent_at = browsed.sent_at if message is None else message.sent_at
-    return _listed(browsed, wall, task=browsed.task if message is None else message.task, sent_at=sent_at,
+    if message is not None:
+        task, sent_at = message.task, message.sent_at
+    elif browsed.envelope:
+        task, sent_at = None, None  # it cannot be read: what is noted beside it may be of another message
+    else:
+        task, sent_at = browsed.task, browsed.sent_at  # it lies elsewhere
+    return _listed(browsed, wall, task=task, sent_at=sent_at,
                    message=message, unreadable=unreadable)  # fmt: skip
 
 

@@ -86,11 +86,9 @@ async def fetch(access: Access, id: str) -> MessageDetail:
     size = _sized(access, message) if said is None else said
     usual = await _usual(access, record, size) if record.state is MessageState.LEASED else None
     kept = kept_payload.find(events)
-    # What is completed was delivered once at least, and some brokers forget it.
-    is_counted = record.state is not MessageState.COMPLETED or record.counters.deliveries > 0
     return MessageDetail(
         id=record.id, queue=record.queue, task=record.task, state=record.state,
-        counters=record.counters if is_counted else None,
+        counters=kept_counters(record),
         owner=record.owner, fence=record.fence, sent_at=record.sent_at, finished_at=record.finished_at,
         deadline_in=record.deadline_in, due_in=record.due_in,
         result=None if record.result is None else msgspec.Raw(record.result or b"null"),
@@ -100,6 +98,12 @@ async def fetch(access: Access, id: str) -> MessageDetail:
         paused=next((pause for pause in notices.paused if pause.queue == record.queue), None),
         size=size, usual_seconds=usual, attempt=record.attempt, unreadable=unreadable,
     )  # fmt: skip
+
+
+def kept_counters(record: Record) -> Counters | None:
+    """None: not kept. What is completed was delivered once at least, and some brokers forget it."""
+    is_kept = record.state is not MessageState.COMPLETED or record.counters.deliveries > 0
+    return record.counters if is_kept else None
 
 
 def _body(raw: bytes | None, message: Message | None, kept: KeptPayload | None) -> msgspec.Raw | None:

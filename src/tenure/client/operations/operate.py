@@ -21,6 +21,7 @@ from tenure.client.operations.overview.operations import OverviewOperations
 from tenure.client.operations.queues import QueueOperations
 from tenure.client.operations.schedules import ScheduleOperations
 from tenure.client.operations.settings import SettingOperations
+from tenure.client.operations.stack import StackOperations
 from tenure.client.operations.workers import WorkerOperations
 
 
@@ -29,6 +30,7 @@ class Operate(
     FigureOperations,
     QueueOperations,
     MessageOperations,
+    StackOperations,
     DeadOperations,
     WorkerOperations,
     LeaseOperations,

@@ -1,7 +1,7 @@
 """What is left out of answers for people who may see metadata and no payloads. Pure.
 
-Left out are bodies, results, headers, and every text that a handler, a sender or an exception wrote. Codes, names, times
-and counts stay. Of an event's data only known fields stay: a new one is left out until it is named here.
+Left out are bodies, results, headers, and every text that a handler, a sender or an exception wrote. Codes, names,
+times and counts stay. Of an event's data only known fields stay: a new one is left out until it is named here.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from tenure.verdict import Reason
 
 #: Fields of an event's data that say nothing of what a message carries.
 SAFE_DATA = frozenset({
-    "after_seconds", "attempts", "by", "code", "count", "delete", "deleted", "dlq_count", "estimated_processing_seconds",
-    "file_size_bytes", "file_size_mb", "ids", "left", "missed", "new_id", "outcome", "outcomes", "payload_bytes", "proof",
-    "resolved", "running", "schedule", "scheduled_for", "seconds", "snoozes", "state", "success_rate", "to", "total",
-    "triggered_by",
+    "after_seconds", "attempts", "by", "code", "count", "delete", "deleted", "dlq_count",
+    "estimated_processing_seconds", "file_size_bytes", "file_size_mb", "ids", "left", "missed", "new_id",
+    "outcome", "outcomes", "paused", "payload_bytes", "proof", "resolved", "running", "schedule",
+    "scheduled_for", "seconds", "snoozes", "state", "success_rate", "to", "total", "triggered_by",
 })  # fmt: skip
 _NO_BODY = msgspec.Raw(b"null")
 

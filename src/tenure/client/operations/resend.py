@@ -149,7 +149,7 @@ def _new(old: Message, *, queue: str, body: msgspec.Raw | None = None, priority:
 async def _replace(access: Access, old: Message, new: Message, kind: EventKind) -> str:
     """Send first, delete second; the id of the new message."""
     operator = access.operator()
-    # An earlier try may have sent it, and it may be done by now: a store remembers ids for a while only, records longer.
+    # An earlier try may have sent it, and it may be done by now: records are kept longer than ids.
     known = await access.state.records.get(new.id, new.queue)
     if known is not None and known.state is MessageState.CANCELLED:
         msg = f"its copy {new.id} was sent before and cancelled; {old.id} was left alone (redrive it first)"

@@ -3,7 +3,7 @@
 tail.py            reads the journal on, only while somebody looks; recent_events.py: the newest ones in memory
 feed.py            what all streams with the same filter and rights send, encoded once
 event_writer.py    events to blocks: filtered, redacted, completed messages at most 50 a second
-event_filter.py    which events are meant, and which exist for a viewer
+event_rights.py    which events exist for a viewer
 wire.py            the bytes
 stream.py          one viewer: what was missed, then the feed, heartbeats between
 viewers.py         all of them

@@ -5,9 +5,10 @@ A second is one of the events' own times, so the same events give the same block
 
 from collections.abc import Iterable
 
+from tenure.client.operations.event_choice import EventChoice
 from tenure.event import EventKind
 from tenure.server.events import wire
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.wire import EncodedEvent
 
 #: So many completed messages of one second are shown; the others are counted.
@@ -17,11 +18,11 @@ _SECONDS = 16
 
 
 class EventWriter:
-    """Writes events for one filter, in the order of the journal."""
+    """Writes events for one choice, in the order of the journal."""
 
-    def __init__(self, event_filter: EventFilter, rights: EventRights) -> None:
+    def __init__(self, choice: EventChoice, rights: EventRights) -> None:
         """Nothing was written yet."""
-        self.filter = event_filter
+        self.choice = choice
         self.rights = rights
         #: Completed messages that were shown, by second, the oldest first. Clocks differ, so there are several seconds.
         self._shown: dict[int, int] = {}
@@ -31,13 +32,14 @@ class EventWriter:
     def write(self, events: Iterable[EncodedEvent]) -> list[bytes]:
         """The blocks of those that are meant. All events behind the last call's were looked at, up to these."""
         blocks: list[bytes] = []
-        means, sees, rights = self.filter.means, self.rights.sees, self.rights
-        limits = self.filter.limits_completed
+        means, sees, rights = self.choice.means, self.rights.sees, self.rights
+        with_completed, is_limited = self.choice.with_completed, self.choice.message is None
         for one in events:
-            event = one.event
-            if not (means(event) and sees(event)):
+            event, is_completed = one.event, one.event.kind is EventKind.COMPLETED
+            if (is_completed and not with_completed) or not (means(event) and sees(event)):
                 continue
-            if limits and event.kind is EventKind.COMPLETED and not self._has_room(one, blocks):
+            # Of one message there are few.
+            if is_completed and is_limited and not self._has_room(one, blocks):
                 continue
             blocks.append(one.block(rights))
         return blocks

@@ -11,8 +11,9 @@ from typing import Protocol
 
 import msgspec
 
+from tenure.client.operations.event_choice import EventChoice
 from tenure.server.events import wire
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.event_writer import EventWriter
 from tenure.server.events.tail import Batch, Missing
 
@@ -49,14 +50,14 @@ class Follower(Protocol):
 class Feed:
     """What all streams of one filter send."""
 
-    def __init__(self, event_filter: EventFilter, rights: EventRights, place: int, wall: Callable[[], float]) -> None:
+    def __init__(self, choice: EventChoice, rights: EventRights, place: int, wall: Callable[[], float]) -> None:
         """Begin behind `place`, which is where the tail is."""
-        self.filter = event_filter
+        self.choice = choice
         self.rights = rights
         #: Everything up to here is in the pieces, or is not meant.
         self.until = place
         self.followers: set[Follower] = set()
-        self._writer = EventWriter(event_filter, rights)
+        self._writer = EventWriter(choice, rights)
         self._wall = wall
         self._pieces: deque[Piece] = deque()
         #: The number of the oldest piece that is kept.
@@ -67,7 +68,7 @@ class Feed:
 
     def take(self, batch: Batch) -> None:
         """Encode what came."""
-        events = batch.events if self.filter.with_completed else batch.others
+        events = batch.events if self.choice.with_completed else batch.others
         self._add([*self._writer.write(events), *self._writer.flush(batch.until, self._wall())], batch.until)
 
     def miss(self, missing: Missing) -> None:

@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerError
 from tenure.server.authentication import bearer_of
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.stream import Stream
 from tenure.server.principal import Principal
 from tenure.server.server import Server
@@ -42,7 +43,7 @@ class StreamResponse(Response):
     """Events, and snapshots where they were asked for."""
 
     def __init__(
-        self, server: Server, principal: Principal, request: Request, event_filter: EventFilter, rights: EventRights, *,
+        self, server: Server, principal: Principal, request: Request, choice: EventChoice, rights: EventRights, *,
         after: int | None, ticks: SnapshotTicks | None,
     ) -> None:  # fmt: skip
         """Nothing is opened yet."""
@@ -51,7 +52,7 @@ class StreamResponse(Response):
         self._server = server
         self._principal = principal
         self._request = request
-        self._filter = event_filter
+        self._choice = choice
         self._rights = rights
         self._after = after
         self._ticks = ticks
@@ -63,7 +64,7 @@ class StreamResponse(Response):
             viewers = self._server.viewers
             await stack.enter_async_context(viewers.tail.following())
             stream = stack.enter_context(
-                viewers.stream(self._filter, self._rights, after=self._after, ticks=self._ticks)
+                viewers.stream(self._choice, self._rights, after=self._after, ticks=self._ticks)
             )
             if self._ticks is not None:
                 await self._ticks.snapshots.view(self._ticks.access)

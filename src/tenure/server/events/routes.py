@@ -1,16 +1,20 @@
 """Events over HTTP: one page of the journal, and the stream."""
 
+from typing import Annotated
+
 import msgspec
 from starlette.responses import Response
 
 from tenure.client.operations.access import Access
+from tenure.client.operations.event_choice import EventChoice
+from tenure.client.operations.events import EventPage, EventQuery
 from tenure.client.operations.naming import full_pattern
 from tenure.event import EventKind
 from tenure.server.errors import RequestInvalid, TooManyStreams
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.response import HEADERS, StreamResponse, last_event_id
 from tenure.server.principal import AccessScope
-from tenure.server.route import Ask, Route
+from tenure.server.route import Ask, Reply, Route
 from tenure.server.snapshots.parts import SnapshotPart
 from tenure.server.snapshots.ticks import SnapshotTicks
 
@@ -25,12 +29,12 @@ class EventStreamQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The place behind which to begin; 0: the oldest event that is kept. Null: with what comes now. `Last-Event-ID`,
     #: which browsers send when they come back, goes before it.
-    after: int | None = None
+    after: Annotated[int, msgspec.Meta(ge=0, le=_MOST_PLACE)] | None = None
     #: Of these kinds only; repeat it for more.
     kind: tuple[EventKind, ...] = ()
     #: Names, or patterns such as `acme-*`; repeat it for more.
     queue: tuple[str, ...] = ()
-    #: Of this client's queue, `{client}-tasks`.
+    #: Of this client's queue too, `{client}-tasks`.
     client: str | None = None
     task: str | None = None
     #: About this message only; completed too.
@@ -42,21 +46,50 @@ class EventStreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     #: Also snapshots, as they are made; repeat it for more parts.
     snapshot: tuple[SnapshotPart, ...] = ()
     #: So many leases, those that end soonest.
-    leases: int = 20
+    leases: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LEASES)] = 20
+
+
+class EventPageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events of the journal. Where several things are given, all of them must hold."""
+
+    #: Events behind this place, the oldest first.
+    after: Annotated[int, msgspec.Meta(ge=0, le=_MOST_PLACE)] | None = None
+    #: The last events before this place; `before` of a page goes back further. Null, without `after`: the newest.
+    before: Annotated[int, msgspec.Meta(ge=1, le=_MOST_PLACE)] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    #: Of these kinds only; repeat it for more.
+    kind: tuple[EventKind, ...] = ()
+    #: Names, or patterns such as `acme-*`; repeat it for more.
+    queue: tuple[str, ...] = ()
+    #: Of this client's queue too, `{client}-tasks`.
+    client: str | None = None
+    task: str | None = None
+    #: About this message only.
+    message: str | None = None
+    #: About this worker only: its id, or its name.
+    owner: str | None = None
+
+
+async def list_events(ask: Ask[EventPageQuery, None]) -> Reply:
+    """One page of the journal."""
+    query = ask.query
+    if query.after is not None and query.before is not None:
+        msg = "before: a page goes either forwards from after, or backwards from before"
+        raise RequestInvalid(msg, field="before")
+    wanted = EventQuery(
+        after=query.after or 0, before=None if query.after is not None else query.before or 0, limit=query.limit,
+        kinds=query.kind, queues=query.queue, client=query.client, task=query.task, message=query.message,
+        owner=query.owner,
+    )  # fmt: skip
+    return Reply(value=await ask.operate.events(wanted))
 
 
 async def follow_events(ask: Ask[EventStreamQuery, None]) -> Response:
     """Follow what happens."""
     query, access = ask.query, ask.operate.access
-    if query.after is not None and not 0 <= query.after <= _MOST_PLACE:
-        msg = "after: a place in the journal is a number from 0"
-        raise RequestInvalid(msg, field="after")
-    if not 1 <= query.leases <= _MOST_LEASES:
-        msg = f"leases: from 1 to {_MOST_LEASES}"
-        raise RequestInvalid(msg, field="leases")
-    event_filter = EventFilter(
+    choice = EventChoice(
         kinds=frozenset(query.kind), queues=_queues(access, query), task=query.task, message=query.message,
-        owner=query.owner, completed=query.completed,
+        owner=query.owner, everything=query.completed,
     )  # fmt: skip
     if ask.request.method == "HEAD":
         return Response(None, 200, HEADERS)
@@ -64,7 +97,7 @@ async def follow_events(ask: Ask[EventStreamQuery, None]) -> Response:
     parts = frozenset(query.snapshot)
     ticks = SnapshotTicks(ask.server.snapshots, access, parts, query.leases) if parts else None
     return StreamResponse(
-        ask.server, ask.principal, ask.request, event_filter, rights_of(access),
+        ask.server, ask.principal, ask.request, choice, rights_of(access),
         after=query.after if came_back is None else came_back, ticks=ticks,
     )  # fmt: skip
 
@@ -79,14 +112,28 @@ def rights_of(access: Access) -> EventRights:
 
 
 def _queues(access: Access, query: EventStreamQuery) -> tuple[str, ...] | None:
-    if query.client is not None and query.queue:
-        msg = "client: it names a queue, {client}-tasks; give either client or queue"
-        raise RequestInvalid(msg, field="client")
-    queues = query.queue if query.client is None else (f"{query.client}-tasks",)
+    queues = (*query.queue, *(() if query.client is None else (f"{query.client}-tasks",)))
     return tuple(sorted({full_pattern(access, one) for one in queues})) or None
 
 
 ROUTES = (
+    Route(
+        method="GET", path="/events", scope=AccessScope.READ, handler=list_events, query=EventPageQuery,
+        answer=EventPage, summary="List what happened",
+        description=(
+            "Without `after` and `before`: the newest events. The page's `before` goes back further, its `after` goes "
+            "on. A page looks at a bounded number of events, so an empty one may still lead on. Completed messages are "
+            "among them."
+        ),
+        example={
+            "events": [{
+                "seq": 4711, "kind": "requeue", "at": 1767225600.0, "queue": "mail", "task": None, "message_id": None,
+                "owner": None, "attempt": None, "seconds": None, "redacted": False,
+                "data": {"count": 3, "dlq_count": 0, "ids": ["0197b2c0"], "triggered_by": "scheduler"},
+            }],
+            "after": 4711, "before": 4711, "first": 1, "last": 4711, "gap": False,
+        },
+    ),
     Route(
         method="GET", path="/events/stream", scope=AccessScope.READ, handler=follow_events, query=EventStreamQuery,
         summary="Follow what happens",

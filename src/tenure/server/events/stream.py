@@ -18,7 +18,6 @@ from tenure.server.events import wire
 from tenure.server.events.event_writer import EventWriter
 from tenure.server.events.feed import Feed
 from tenure.server.events.tail import Tail
-from tenure.server.events.wire import EncodedEvent
 
 HEARTBEAT_SECONDS = 15.0
 #: Events that are read at once for a viewer who was away for long.
@@ -84,13 +83,18 @@ class Stream:
                 self.place = pieces[-1].until
                 yield self._sending(b"".join(piece.data for piece in pieces))
                 continue
-            self.place = self._feed.until
             self._news.clear()
             if self._ticks is not None and (tick := self._ticks.next()):
                 yield self._sending(tick)
             elif not await self._has_news():
-                yield self._sending(wire.heartbeat(self.place))
-        yield wire.closing(self.place)
+                yield self._sending(wire.heartbeat(self._looked_through()))
+        yield wire.closing(self._looked_through())
+
+    def _looked_through(self) -> int:
+        """The place up to which nothing is left to send."""
+        if self.number == self._feed.next_number:
+            self.place = self._feed.until
+        return self.place
 
     async def _has_news(self) -> bool:
         """Wait for something to send. False: there was nothing for so long that a heartbeat is due."""
@@ -113,7 +117,7 @@ class Stream:
         try:
             if self.place > self._tail.place and (data := await self._wait_for_tail()):
                 yield data
-            writer = EventWriter(self._feed.filter, self._feed.rights)
+            writer = EventWriter(self._feed.choice, self._feed.rights)
             while not (self._is_live or self._ends):
                 if data := await self._next_older(writer):
                     yield data
@@ -139,7 +143,7 @@ class Stream:
 
     async def _next_older(self, writer: EventWriter) -> bytes:
         """The next part of what was missed."""
-        if not writer.filter.with_completed:
+        if not writer.choice.with_completed:
             events = self._tail.recent.behind(self.place)
             if events is not None:
                 self._join()
@@ -149,7 +153,7 @@ class Stream:
             gap = await self._gap_before(page)
         # What the tail has not read yet comes by the feed.
         end = self._tail.place
-        blocks = writer.write(EncodedEvent(one) for one in page if one.seq <= end)
+        blocks = writer.write(self._tail.encoded(one) for one in page if one.seq <= end)
         if not page or page[-1].seq >= end:
             self._join()
             blocks += writer.end(self.place)

@@ -22,7 +22,7 @@ from tenure.app import Tenure
 from tenure.errors import BrokerError
 from tenure.event import EventKind, StoredEvent
 from tenure.server.events.recent_events import RecentEvents
-from tenure.server.events.wire import FORGOTTEN, OTHER_JOURNAL, EncodedEvent
+from tenure.server.events.wire import FORGOTTEN, OTHER_JOURNAL, EncodedEvent, Hide
 from tenure.state import Journal
 
 logger = logging.getLogger("tenure.server")
@@ -84,8 +84,9 @@ class Listener(Protocol):
 class Tail:
     """Reads on in the journal of one app."""
 
-    def __init__(self, app: Tenure) -> None:
-        """Nothing is read before somebody follows."""
+    def __init__(self, app: Tenure, hide: Hide | None = None) -> None:
+        """Nothing is read before somebody follows. `hide`: as of `EncodedEvent`."""
+        self._hide = hide
         self._app = app
         #: Everything up to here was read.
         self.place = 0
@@ -100,6 +101,10 @@ class Tail:
     def is_reading(self) -> bool:
         """Whether the store is asked."""
         return self._reading is not None
+
+    def encoded(self, stored: StoredEvent) -> EncodedEvent:
+        """An event, to be encoded when it is wanted."""
+        return EncodedEvent(stored, self._hide)
 
     @contextlib.asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
@@ -136,7 +141,7 @@ class Tail:
             before = await journal.read(self.recent.begin, _FIRST_READ)
             if before and before[0].seq > self.recent.begin + 1:
                 self.recent.begin = before[0].seq - 1
-            self.recent.add(EncodedEvent(one) for one in before if one.seq <= self.place)
+            self.recent.add(self.encoded(one) for one in before if one.seq <= self.place)
         self._is_away = False
         self._reading = asyncio.create_task(self._read_or_end())
 
@@ -216,7 +221,7 @@ class Tail:
             one.miss(missing)
 
     def _deliver(self, stored: Sequence[StoredEvent]) -> None:
-        events = [EncodedEvent(one) for one in stored]
+        events = [self.encoded(one) for one in stored]
         others = [one for one in events if one.event.kind is not EventKind.COMPLETED]
         self.place = events[-1].seq
         self.recent.add(others)

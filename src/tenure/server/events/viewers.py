@@ -8,10 +8,12 @@ import contextlib
 from collections.abc import Iterator
 
 from tenure.app import Tenure
-from tenure.server.events.event_filter import EventFilter, EventRights
+from tenure.client.operations.event_choice import EventChoice
+from tenure.server.events.event_rights import EventRights
 from tenure.server.events.feed import Feed
 from tenure.server.events.stream import Stream, Ticks
 from tenure.server.events.tail import Tail
+from tenure.server.events.wire import Hide
 
 _FLUSH_SECONDS = 1.0
 #: So many viewers read the journal at once to see what they missed.
@@ -21,11 +23,11 @@ _REPLAYS = 4
 class Viewers:
     """Everybody who has a stream open."""
 
-    def __init__(self, app: Tenure) -> None:
-        """Nobody yet."""
-        self.tail = Tail(app)
+    def __init__(self, app: Tenure, hide: Hide | None = None) -> None:
+        """Nobody yet. `hide`: as of `EncodedEvent`."""
+        self.tail = Tail(app, hide)
         self._app = app
-        self._feeds: dict[tuple[EventFilter, EventRights], Feed] = {}
+        self._feeds: dict[tuple[EventChoice, EventRights], Feed] = {}
         self._streams: set[Stream] = set()
         self._replays = asyncio.Semaphore(_REPLAYS)
         self._flushing: asyncio.Task[None] | None = None
@@ -37,13 +39,13 @@ class Viewers:
 
     @contextlib.contextmanager
     def stream(
-        self, event_filter: EventFilter, rights: EventRights, *, after: int | None = None, ticks: Ticks | None = None
+        self, choice: EventChoice, rights: EventRights, *, after: int | None = None, ticks: Ticks | None = None
     ) -> Iterator[Stream]:
         """A stream, for as long as it is entered; the tail is followed around it."""
-        key = (event_filter, rights)
+        key = (choice, rights)
         feed = self._feeds.get(key)
         if feed is None:
-            feed = self._feeds[key] = Feed(event_filter, rights, self.tail.place, self._app.state.wall)
+            feed = self._feeds[key] = Feed(choice, rights, self.tail.place, self._app.state.wall)
             self.tail.listeners.add(feed)
         stream = Stream(self._app, self.tail, feed, self._replays, after=after, ticks=ticks)
         feed.followers.add(stream)

@@ -8,26 +8,31 @@ is one line of JSON, in which control characters are escaped: no value from a me
 begin a field or an event of its own.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from tenure.client.operations.redaction import safe_data
 from tenure.event import Event, StoredEvent
-from tenure.server.events.event_filter import EventRights
+from tenure.server.events.event_rights import EventRights
 
 #: Browsers come back after so long when a stream ends.
 RETRY_MS = 2_000
 _encode = msgspec.json.Encoder().encode
 
 
+Hide = Callable[[bytes], bytes]
+
+
 class EncodedEvent:
     """An event and its bytes, made once for all who may see as much of it."""
 
-    __slots__ = ("_open", "_redacted", "event", "seq")
+    __slots__ = ("_hide", "_open", "_redacted", "event", "seq")
 
-    def __init__(self, stored: StoredEvent) -> None:
-        """Nothing is encoded before it is wanted."""
+    def __init__(self, stored: StoredEvent, hide: Hide | None = None) -> None:
+        """Nothing is encoded before it is wanted. `hide` takes values out of a JSON document that nobody may see."""
+        self._hide = hide
         self.seq = stored.seq
         self.event = stored.event
         self._open: bytes | None = None
@@ -43,11 +48,18 @@ class EncodedEvent:
         """The event as a block of the stream, with as much of it as `rights` allow."""
         if rights.sees_payload:
             if self._open is None:
-                self._open = _event_block(self.seq, self.event, redacts=False)
+                self._open = _event_block(self.seq, self._shown(), redacts=False)
             return self._open
         if self._redacted is None:
             self._redacted = _event_block(self.seq, self.event, redacts=True)
         return self._redacted
+
+    def _shown(self) -> Event:
+        """The event without the values that nobody may see."""
+        if self._hide is None or "payload" not in self.event.data:
+            return self.event
+        data = msgspec.json.decode(self._hide(_encode(self.event.data)))
+        return msgspec.structs.replace(self.event, data=data)
 
 
 _LEAST_WEIGHT = 500

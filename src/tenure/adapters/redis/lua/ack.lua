@@ -57,8 +57,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
     -- The others were read above.
     width_of(P, range[3] or '')
-    call('HLEN', P .. 'n')
-    call('ZCARD', P .. 'd')
+    for _, one in ipairs(fences_used) do one[3] = call('HGET', P .. 'n', one[1]) end
     call('HLEN', P .. 'done:' .. bucket_at(P, now))
     for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
     for _, one in ipairs(slow) do
@@ -78,12 +77,13 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         next_at = after
       end
     end
-    -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
-    many('HDEL', P .. 'l', ids)
+    -- First something that frees memory: Redis refuses a script whose first write could need more than there is. And of these
+    -- the one whose key was not read yet: where it is of another kind, nothing was changed.
     many('ZREM', P .. 'd', ids)
+    many('HDEL', P .. 'l', ids)
     many('HDEL', P .. 'm', ids)
     for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
-    for _, one in ipairs(fences_used) do give_up(P, one[1], one[2]) end
+    for _, one in ipairs(fences_used) do give_up(P, one[1], one[2], one[3]) end
     keep_finished(P, now, rows, 'C', ids, range)
     for _, one in ipairs(slow) do
       end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])

@@ -32,14 +32,32 @@ local function fits(raw)
   return true
 end
 
--- Of the meta of a queue, as it was before this call: the cursor of the usual priority, and the highest place.
-local cursors, highest_place = {}, nil
+-- The same moments are told of one queue after the other, and it is slow to print a number of that size.
+local texts = {}
+local function text_of(n)
+  local text = texts[n]
+  if not text then
+    text = num(n)
+    texts[n] = text
+  end
+  return text
+end
 
--- What was taken so far, to be put back if a key of another kind is met on the way.
-local undo = {}
+-- Of a queue: how far each priority is read, as far as that was looked at; those of these that are not written down yet, as
+-- fields of meta; and the highest place.
+local cursors, unwritten, highest_place = {}, {}, nil
 
-local function put_back()
+-- What was taken so far, to be put back if a key of another kind is met on the way; and where each stream was before.
+local undo, was_at = {}, {}
+
+local function put_back(P)
   for i = #undo, 1, -1 do call(unpack(undo[i])) end
+  for level, before in pairs(was_at) do call('XGROUP', 'SETID', P .. 's' .. level, 'tenure', before) end
+end
+
+local function read_to(level, cursor)
+  cursors[level] = cursor
+  unwritten[#unwritten + 1], unwritten[#unwritten + 2] = 'c' .. level, cursor
 end
 
 -- When the first delayed message that is not due yet will be; nil: there is none.
@@ -79,7 +97,7 @@ end
 local function take_back(P, level, want, taken, raws, found)
   local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
   if #ids == 0 then return end
-  local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level), '^%d+'))
+  local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level, cursors[level]), '^%d+'))
   local over, before = {}, #taken
   for n, id in ipairs(ids) do
     local record = readable(P, id, records[n])
@@ -106,12 +124,11 @@ end
 
 local function read_some(P, level, want)
   local key = P .. 's' .. level
-  local command = {'XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>'}
-  local reply = redis.pcall(unpack(command))
+  local reply = redis.pcall('XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>')
   if reply and reply.err then
     if not find(reply.err, 'NOGROUP', 1, true) then error(reply.err, 0) end
-    call('XGROUP', 'CREATE', key, 'tenure', cursor_of(P, level), 'MKSTREAM')
-    reply = call(unpack(command))
+    call('XGROUP', 'CREATE', key, 'tenure', cursor_of(P, level, cursors[level]), 'MKSTREAM')
+    reply = call('XREADGROUP', 'GROUP', 'tenure', 'tenure', 'COUNT', want, 'NOACK', 'STREAMS', key, '>')
   end
   return reply and reply[1] and reply[1][2] or {}
 end
@@ -153,12 +170,10 @@ end
 local function take_new(P, level, want, taken, raws, found)
   local kept = cursors[level]
   if kept == nil then kept = call('HGET', P .. 'meta', 'c' .. level) end
-  cursors[level] = nil
   local before = cursor_of(P, level, kept or '')
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
-  undo[#undo + 1] = kept and {'HSET', P .. 'meta', 'c' .. level, kept} or {'HDEL', P .. 'meta', 'c' .. level}
-  undo[#undo + 1] = {'XGROUP', 'SETID', P .. 's' .. level, 'tenure', before}
+  was_at[level] = was_at[level] or before
   -- Somebody has set the group back: those that were read before are not lent twice.
   local again = tonumber(match(entries[1][1], '^%d+')) <= tonumber(match(before, '^%d+')) and {}
   for _, id in ipairs(again and taken or {}) do again[id] = true end
@@ -190,9 +205,9 @@ local function take_new(P, level, want, taken, raws, found)
   has_passed = has_passed or size - already < count
   local highest = math.max(highest_place or 0, raw_time())
   if tonumber(match(last, '^%d+')) > highest and go_on_from(P, level, highest) then
-    call('HSET', P .. 'meta', 'c' .. level, num(highest) .. '-0')
+    read_to(level, num(highest) .. '-0')
   elseif not again or tonumber(match(last, '^%d+')) > tonumber(match(before, '^%d+')) then
-    call('HSET', P .. 'meta', 'c' .. level, last)
+    read_to(level, last)
   end
 end
 
@@ -210,7 +225,7 @@ local function oldest_below(P, levels, top)
     if level < top then
       local first = call('ZRANGE', P .. 'b' .. level, 0, 0, 'WITHSCORES')
       local place = tonumber(first[2])
-      local cursor = cursor_of(P, level)
+      local cursor = cursor_of(P, level, cursors[level])
       local entry = entries_after(P, level, cursor, 1)[1]
       local other = entry and tonumber(match(entry[1], '^%d+'))
       if other and (not place or other < place) then place = other end
@@ -234,7 +249,7 @@ local function choose(P, levels, want, lent)
       take(P, level, want - turns - #taken, taken, raws, found)
       if #taken > 0 then top = top or level end
     elseif not top and turns > 0 then
-      local cursor = cursor_of(P, level)
+      local cursor = cursor_of(P, level, cursors[level])
       if call('ZCARD', P .. 'b' .. level) > 0
         or #entries_after(P, level, cursor, 1) > 0 then
         top = level
@@ -288,43 +303,71 @@ local function pick(P, now, levels, want, lent)
 end
 
 -- From now on these are lent.
-local function note_loans(P, order, who, marks, deadlines)
+local WHO = '|' .. #OWNER .. '|' .. OWNER .. REQUEST .. (HAS_PRESENCE and '' or NO_PRESENCE)
+local function note_loans(P, order, marks, deadlines)
+  local loans, sizes = P .. 'loan', P .. 'n'
   for _, loan in ipairs(order) do
-    call('HSET', P .. 'loan', loan.fence, loan.seconds .. who)
-    undo[#undo + 1] = {'HDEL', P .. 'loan', loan.fence}
-    call('HSET', P .. 'n', loan.fence, loan.size)
-    undo[#undo + 1] = {'HDEL', P .. 'n', loan.fence}
+    call('HSET', loans, loan.fence, loan.seconds .. WHO)
+    call('HSET', sizes, loan.fence, loan.size)
   end
   many('HSET', P .. 'l', marks)
+  many('ZADD', P .. 'd', deadlines)
+end
+
+-- They are not lent after all: a key of another kind was in the way of one of those commands.
+local function drop_loans(P, order)
   for _, loan in ipairs(order) do
+    redis.pcall('HDEL', P .. 'loan', loan.fence)
+    redis.pcall('HDEL', P .. 'n', loan.fence)
     for start = 1, loan.size, PIECE do
-      undo[#undo + 1] = {'HDEL', P .. 'l', unpack(loan.ids, start, math.min(start + PIECE - 1, loan.size))}
+      redis.pcall('HDEL', P .. 'l', unpack(loan.ids, start, math.min(start + PIECE - 1, loan.size)))
     end
   end
-  many('ZADD', P .. 'd', deadlines)
 end
 
 -- When to ask the last queue again.
 local next_in = 0
 
+-- What the list of queues is told of all of them at once: which have nothing left, and when the first lease of each ends.
+local emptied, lent_until = {}, {}
+
+-- Nothing is left in this queue but what falls due; `due`: when, false: never, nil: that is not known.
+local function note_empty(P, now, due)
+  if due == false then
+    emptied[#emptied + 1] = P
+    next_in = -1
+  else
+    next_in = list_empty(P, now, due) or -1
+  end
+end
+
+local function tell_lists()
+  if IS_APART then return end
+  -- First something that frees memory: Redis refuses a script whose first write could need more than there is.
+  if #emptied > 0 then redis.pcall('ZREM', BUSY, unpack(emptied)) end
+  -- The next sweep after that moment looks there.
+  if #lent_until > 0 then redis.pcall('ZADD', G .. 'lent', 'LT', unpack(lent_until)) end
+end
+
 local function lend(P, number, want, lent, reply)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p', 'n', 'c5')
   local levels, now = (meta[4] or ''):gsub('%D', ''), time_of(P, false, meta)
-  cursors, highest_place = {['5'] = meta[6]}, stored(meta[5])
+  cursors, unwritten, highest_place = {['5'] = meta[6]}, {}, stored(meta[5])
   if levels == '' then
-    next_in = list_empty(P, now) or -1
+    note_empty(P, now)
     return 0
   end
-  undo, has_passed = {}, false
+  undo, was_at, has_passed = {}, {}, false
   local is_done, ids, raws, records, more = pcall(pick, P, now, levels, want, lent)
   if not is_done then
-    put_back()
+    put_back(P)
     error(ids, 0)
   end
   local count = #ids
   next_in = 0
   if count == 0 then
-    if has_passed then list_last(P) else next_in = list_empty(P, now, next_due or false) or -1 end
+    many('HSET', P .. 'meta', unwritten)
+    if has_passed then list_last(P) else note_empty(P, now, next_due or false) end
     return 0
   end
   if GIVEN == '' and raw_time() < (stored(meta[1]) or 0) then time_of(P, true, meta) end
@@ -339,7 +382,7 @@ local function lend(P, number, want, lent, reply)
     end
     local loan = loans[seconds]
     if not loan then
-      loan = {fence = num(fence), seconds = num(seconds), deadline = num(now + seconds), size = 0, ids = {}, raws = {}, counters = {}}
+      loan = {fence = text_of(fence), seconds = text_of(seconds), deadline = text_of(now + seconds), size = 0, ids = {}, raws = {}, counters = {}}
       loans[seconds] = loan
       order[#order + 1] = loan
       fence, first_end = fence + 1, math.min(first_end, seconds)
@@ -355,25 +398,22 @@ local function lend(P, number, want, lent, reply)
     deadlines[size + 1], deadlines[size + 2] = loan.deadline, id
     size = size + 2
   end
-  local who = '|' .. #OWNER .. '|' .. OWNER .. REQUEST .. (HAS_PRESENCE and '' or NO_PRESENCE)
-  local is_noted, trouble = pcall(note_loans, P, order, who, marks, deadlines)
+  local is_noted, trouble = pcall(note_loans, P, order, marks, deadlines)
   if not is_noted then
-    put_back()
+    drop_loans(P, order)
+    put_back(P)
     error(trouble, 0)
   end
   for _, loan in ipairs(order) do
     reply[#reply + 1] = {number, loan.fence, loan.seconds, loan.ids, loan.raws, loan.counters}
   end
-  -- The next sweep after that moment looks here.
-  if not IS_APART then redis.pcall('ZADD', G .. 'lent', 'LT', num(listing_time() + first_end), P) end
-  local raw = GIVEN == '' and raw_time()
-  if raw and raw - (stored(meta[1]) or 0) > 10000 then
-    call('HSET', P .. 'meta', 'f', num(fence - 1), 't', num(raw))
-  else
-    call('HSET', P .. 'meta', 'f', num(fence - 1))
-  end
+  lent_until[#lent_until + 1], lent_until[#lent_until + 2] = text_of(listing_time() + first_end), P
+  local fields, raw = unwritten, GIVEN == '' and raw_time()
+  fields[#fields + 1], fields[#fields + 2] = 'f', text_of(fence - 1)
+  if raw and raw - (stored(meta[1]) or 0) > 10000 then fields[#fields + 1], fields[#fields + 2] = 't', text_of(raw) end
+  many('HSET', P .. 'meta', fields)
   if count < want and not is_full and not has_passed then
-    next_in = list_empty(P, now, next_due or false) or -1
+    note_empty(P, now, next_due or false)
   elseif BY_LIST then
     list_last(P)
   end
@@ -392,10 +432,14 @@ for i = 1, #KEYS - 1 do
       next_in = PATIENCE
     else
       -- What is lent by now is told; what is wrong with this queue is told when it is the first.
-      if text and #reply == 0 then error(count, 0) end
+      if text and #reply == 0 then
+        tell_lists()
+        error(count, 0)
+      end
       left = is_done and not is_full and left - count or 0
     end
   end
 end
+tell_lists()
 if IS_APART then reply[#reply + 1] = {-3, next_in} end
 return reply

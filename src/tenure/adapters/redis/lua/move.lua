@@ -45,15 +45,18 @@ local function is_text(id)
 end
 
 -- So many fewer are held under a fence; they are in `l` no more. With the last one the loan ends. What cannot be a count
--- is counted anew, so that nobody loses a lease for it.
-local function give_up(P, fence, count)
-  local left = redis.pcall('HINCRBY', P .. 'n', fence, -count)
-  if type(left) ~= 'number' or left < 0 then
-    left = 0
-    for _, other in ipairs(call('HVALS', P .. 'l')) do
-      if other == fence then left = left + 1 end
+-- is counted anew, so that nobody loses a lease for it. `held`: how many there were, for whoever has read it already.
+local function give_up(P, fence, count, held)
+  local left = 0
+  if tonumber(held or '') ~= count then
+    left = redis.pcall('HINCRBY', P .. 'n', fence, -count)
+    if type(left) ~= 'number' or left < 0 then
+      left = 0
+      for _, other in ipairs(call('HVALS', P .. 'l')) do
+        if other == fence then left = left + 1 end
+      end
+      call('HSET', P .. 'n', fence, left)
     end
-    call('HSET', P .. 'n', fence, left)
   end
   if left == 0 then
     call('HDEL', P .. 'n', fence)

@@ -9,6 +9,8 @@ local function use_level(P, level, levels)
   local made = redis.pcall('XGROUP', 'CREATE', P .. 's' .. level, 'tenure', '0', 'MKSTREAM')
   -- It is there already where somebody has taken the list of priorities away.
   if made.err and not find(made.err, 'BUSYGROUP', 1, true) then error(made.err, 0) end
+  -- So the first lease need not ask the stream how far it was read, which takes longer.
+  if not made.err then call('HSETNX', P .. 'meta', 'c' .. level, '0-0') end
   local all = {}
   for one in (levels .. level):gmatch('.') do all[#all + 1] = one end
   table.sort(all, function(a, b) return a > b end)

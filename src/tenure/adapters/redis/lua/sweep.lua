@@ -77,8 +77,9 @@ local function shorten(P, now, adopted)
 end
 
 -- Old records go bucket by bucket, in the background.
-local function forget(P, now)
-  local oldest, kept = stored(call('HGET', P .. 'meta', 'bk')), bucket_at(P, now - KEEP)
+local function forget(P, now, meta)
+  width_of(P, meta[5] or '')
+  local oldest, kept = stored(meta[4]), bucket_at(P, now - KEEP)
   if not oldest or oldest >= kept then return end
   for i = math.max(oldest, kept - 100), kept - 1 do
     call('UNLINK', P .. 'done:' .. i, P .. 'ended:C:' .. i, P .. 'ended:X:' .. i)
@@ -94,40 +95,41 @@ local function note_lent(P, now)
   redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
 end
 
+-- What is to be seen in one queue; of one in which nothing is lent with few commands, because most are such.
+local function look(P, run, limit, waiting, lent, dated)
+  local meta = call('HMGET', P .. 'meta', 't', 'o', 'run', 'bk', 'bw')
+  local now, known, began_anew = time_of(P, true, meta), meta[3], 0
+  if run ~= '' and known ~= run then
+    -- It is written down when everybody has got a fresh window.
+    if known and lent > 0 then began_anew = 1 else call('HSET', P .. 'meta', 'run', run) end
+  end
+  local overdue, adopted = dated > 0 and call('ZCOUNT', P .. 'd', '-inf', '(' .. num(now)) or 0, {}
+  if overdue <= limit then
+    -- Else another batch follows soon, and this is done with the last one.
+    forget(P, now, meta)
+    adopted = adopt(P, now, lent, dated)
+    if dated > 0 then
+      shorten(P, now, adopted)
+      dated = call('ZCARD', P .. 'd')
+    end
+  end
+  if lent > 0 or dated > 0 then
+    note_lent(P, now)
+    return {num(now), overdue, began_anew, 2, unpack(adopted, 1, math.min(#adopted, 5000))}
+  end
+  if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
+  local has_some = waiting > 0 or redis.pcall('ZCARD', P .. 'z') ~= 0 or redis.pcall('ZCARD', P .. 'dead') ~= 0
+  return {num(now), overdue, began_anew, has_some and 1 or -forget_if_idle(P, now)}
+end
+
 if mode == 'look' then
-  local run, reply = run_id(), {}
+  local run, limit, counts, reply = run_id(), tonumber(ARGV[6]), {}, {}
   for i = 1, #KEYS - 1 do
     -- A key of another kind must be found before anything is changed.
-    call('HLEN', KEYS[i] .. 'm')
-    call('HLEN', KEYS[i] .. 'l')
-    call('ZCARD', KEYS[i] .. 'd')
-  end
-  for i = 1, #KEYS - 1 do
     local P = KEYS[i]
-    local now, lent = time_of(P, true), call('HLEN', P .. 'l')
-    local known, began_anew = call('HGET', P .. 'meta', 'run'), 0
-    if run ~= '' and known ~= run then
-      -- It is written down when everybody has got a fresh window.
-      if known and lent > 0 then began_anew = 1 else call('HSET', P .. 'meta', 'run', run) end
-    end
-    local overdue, adopted = call('ZCOUNT', P .. 'd', '-inf', '(' .. num(now)), {}
-    if overdue <= tonumber(ARGV[6]) then
-      -- Else another batch follows soon, and this is done with the last one.
-      forget(P, now)
-      adopted = adopt(P, now, lent, call('ZCARD', P .. 'd'))
-      shorten(P, now, adopted)
-    end
-    local content = 2
-    if lent == 0 and call('ZCARD', P .. 'd') == 0 then
-      local delayed, dead = redis.pcall('ZCARD', P .. 'z'), redis.pcall('ZCARD', P .. 'dead')
-      if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
-      content = call('HLEN', P .. 'm') == 0 and delayed == 0 and dead == 0 and 0 or 1
-      if content == 0 then content = -forget_if_idle(P, now) end
-    else
-      note_lent(P, now)
-    end
-    reply[i] = {num(now), overdue, began_anew, content, unpack(adopted, 1, math.min(#adopted, 5000))}
+    counts[i] = {call('HLEN', P .. 'm'), call('HLEN', P .. 'l'), call('ZCARD', P .. 'd')}
   end
+  for i = 1, #KEYS - 1 do reply[i] = look(KEYS[i], run, limit, unpack(counts[i])) end
   return reply
 end
 

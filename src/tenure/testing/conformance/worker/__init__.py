@@ -11,6 +11,7 @@
     context_outages  a handler asks its context while the store is away
     stopping     the graceful end
     operating    pauses, cancels, a task's own limit
+    moving       dead letters that are moved or edited, and crashes in between
     timekeeping  clocks that are wrong, and machines that sleep
     keys         done is done, and one at a time
     contexts     hand-offs, checkpoints, progress, one effect
@@ -37,6 +38,7 @@ from tenure.testing.conformance.worker.handing_on import HandingOn
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keeping_payloads import KeepingPayloads
 from tenure.testing.conformance.worker.keys import WorkerKeys
+from tenure.testing.conformance.worker.moving import Moving
 from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
 from tenure.testing.conformance.worker.repeating import Repeating
@@ -61,6 +63,7 @@ WORKER_SUITES: tuple[Suite, ...] = (
     Holding,
     Stopping,
     Operating,
+    Moving,
     Timekeeping,
     Repeating,
     Outages,

@@ -3,10 +3,13 @@
 import asyncio
 import functools
 
+from tenure.context import Context
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.operating import Operator
+from tenure.schedule import schedule_from
 from tenure.testing.harness import QUEUE, Harness
+from tenure.testing.operated import operate_on
 from tenure.testing.workers import Stage
 
 LONG_LEASE = 600.0
@@ -94,6 +97,57 @@ class Operating:
             await stage.until(lambda: actor.worker.in_flight == 0)
             record = await harness.record(id)
             assert (record.state, record.result) == (MessageState.CANCELLED, None)
+
+    async def test_a_paused_schedule_sends_nothing_and_goes_on_with_its_next_tick(self, harness: Harness) -> None:
+        async with Stage(harness) as stage:
+            moments: list[float] = []
+
+            @stage.task
+            async def work(ctx: Context) -> None:
+                assert ctx.scheduled_for is not None
+                moments.append(ctx.scheduled_for.timestamp())
+
+            line = schedule_from("line", work.bind(), every=60)
+            operate = operate_on(harness, tasks=stage.tasks, schedules={"line": line})
+            await stage.start(schedules=[line])
+            await stage.until(lambda: len(moments) == 1)
+            assert (await operate.pause_schedule("line")).changed
+            assert not (await operate.pause_schedule("line")).changed
+            await asyncio.sleep(200)
+            assert len(moments) == 1, "a paused schedule sent a message"
+            (shown,) = (await operate.schedules()).schedules
+            assert shown.paused is not None
+            assert shown.paused.by == "the test"
+            resumed = harness.state.wall()
+            assert (await operate.resume_schedule("line")).changed
+            await stage.until(lambda: len(moments) == 2)
+            assert moments[1] > resumed, "a tick of the pause was made up for"
+            assert (await operate.schedules()).schedules[0].paused is None
+
+    async def test_a_schedule_that_no_worker_saw_while_it_was_paused_makes_up_for_nothing(
+        self, harness: Harness
+    ) -> None:
+        async with Stage(harness) as stage:
+            ran: list[float] = []
+
+            @stage.task
+            async def work(ctx: Context) -> None:
+                assert ctx.scheduled_for is not None
+                ran.append(ctx.scheduled_for.timestamp())
+
+            line = schedule_from("line", work.bind(), every=60)
+            operate = operate_on(harness, tasks=stage.tasks, schedules={"line": line})
+            actor = await stage.start(schedules=[line])
+            await stage.until(lambda: len(ran) == 1)
+            await stage.stop(actor)
+            await stage.end(actor)
+            await operate.pause_schedule("line")
+            await asyncio.sleep(600)
+            await operate.resume_schedule("line")
+            resumed = harness.state.wall()
+            await stage.start(schedules=[line])
+            await stage.until(lambda: len(ran) == 2)
+            assert ran[1] > resumed
 
     async def test_no_more_of_a_limited_task_run_at_once_and_all_are_run(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

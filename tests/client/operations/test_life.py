@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tenure.cli.show.life import life
+from tenure.client.operations.life import life
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.record import Ending, Record

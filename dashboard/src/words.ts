@@ -47,7 +47,7 @@ export const words = {
   },
   overview: {
     title: "Overview",
-    waiting: "Waiting", running: "Running", out: "Out", errors: "Errors", dead: "Dead today",
+    waiting: "Waiting", running: "Running", out: "Out", errors: "Errors", dead: "Dead today", leaseUse: "Lease use",
     drains: (span: string) => `drains in ${span}`, grows: "grows", steady: "holds its level", nothingWaits: "nothing waits",
     slots: (number: string) => `of ${number} slots`, in: (rate: string) => `in ${rate}/s`, perSecond: "/s",
     retried: (number: string) => `${number} retried`, kinds: (number: number) => plural(number, "kind"), lastHour: "last hour",
@@ -66,11 +66,11 @@ export const words = {
   },
   columns: {
     queue: "queue", task: "task", fiveMinutes: "5 min", waiting: "waiting", delayed: "delayed", running: "running", dead: "dead",
-    oldest: "oldest", leaseUse: "lease use", in: "in/s", out: "out/s", times: "p50 · p95 · p99", errors: "errors", workers: "workers",
+    oldest: "oldest", leaseUse: "lease use", in: "in/s", out: "out/s", times: "p50 · p95 · p99", shortTimes: "p50 · p99", errors: "errors", workers: "workers",
     state: "state", worker: "worker", runningFor: "running for", against: "against its p99", left: "lease left", beats: "beats · last",
     attempt: "attempt", progress: "progress", id: "id", age: "age", reason: "reason", count: "count", trend: "24 h", first: "first",
     last: "last", host: "host", since: "since", holds: "holds", silent: "heard", queues: "queues", schedule: "schedule", when: "when",
-    next: "next", at: "time", kind: "what", message: "message", what: "what", who: "who", whence: "through", name: "name", value: "value",
+    next: "next", at: "time", event: "event", message: "message", what: "about", who: "who", whence: "through", name: "name", value: "value",
     source: "from", variable: "variable", client: "client", priority: "priority", sent: "sent", ended: "ended", took: "took", slots: "slots",
     outcome: "outcome", pid: "pid", desired: "desired",
   },
@@ -102,7 +102,7 @@ export const words = {
     removed: (queue: string) => `${queue} was taken off the list`,
     nothing: "No queues yet", nothingMore: "A queue appears with its first message.",
     filter: "Filter queues", unserved: "no worker", estimated: "The figures are estimates of the broker.",
-    messages: "Messages", tasks: "Tasks", inOut: "In, out and depth", reliability: "Reliability",
+    messages: "Messages", tasks: "Tasks", inOut: "In and out", reliability: "Reliability",
     noTasks: "No task ran here in this time.",
   },
   task: {

@@ -1,16 +1,11 @@
-// What the server says about itself in index.html: where it is found, its version, its store.
+// What the server says about itself in index.html, which comes before the login: where it is found.
 
 export interface Config {
   /** The path before everything, such as `/tenure`; empty: none. */
   base: string;
-  /** Of the server; empty: not said. */
-  version: string;
-  /** The store's URL, without secrets; empty: not said. */
-  store: string;
-  namespace: string | null;
 }
 
-const NONE: Config = { base: "", version: "", store: "", namespace: null };
+const NONE: Config = { base: "" };
 
 export function parseConfig(text: string | null | undefined): Config {
   try {

@@ -48,7 +48,7 @@ export const queues = queryOptions({
 
 export const tasks = queryOptions({
   queryKey: keys.tasks,
-  queryFn: ({ signal }) => get<api.TaskList>("/tasks", {}, signal),
+  queryFn: ({ signal }) => get<api.TaskPage>("/tasks", { limit: 1000 }, signal),
   refetchInterval: 15_000,
 });
 
@@ -86,13 +86,13 @@ export const deadGroups = (ask: Params = {}) =>
 
 export const workers = queryOptions({
   queryKey: keys.workers,
-  queryFn: ({ signal }) => get<api.WorkerList>("/workers", {}, signal),
+  queryFn: ({ signal }) => get<api.WorkerPage>("/workers", { limit: 1000 }, signal),
   refetchInterval: 5_000,
 });
 
 export const schedules = queryOptions({
   queryKey: keys.schedules,
-  queryFn: ({ signal }) => get<api.ScheduleList>("/schedules", {}, signal),
+  queryFn: ({ signal }) => get<api.SchedulePage>("/schedules", { limit: 1000 }, signal),
   refetchInterval: 10_000,
 });
 

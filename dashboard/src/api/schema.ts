@@ -233,6 +233,43 @@ export interface Ending {
   reason?: Reason | null;
 }
 
+/** One event, with its place in the journal. */
+export interface EventEntry {
+  /** Its place in the journal; grows. */
+  seq: number;
+  kind: EventKind;
+  at: number;
+  queue: string | null;
+  task: string | null;
+  message_id: string | null;
+  /** The worker. */
+  owner: string | null;
+  /** Number of the run. */
+  attempt: number | null;
+  /** How long the handler ran. */
+  seconds: number | null;
+  /** What else this kind says. */
+  data: Record<string, unknown>;
+  redacted: boolean;
+}
+
+/** Every kind of fact. The words are promises: dashboards and alerts are built on them. */
+export type EventKind = "cancelled" | "completed" | "dead" | "deleted" | "deletions" | "duplicate" | "edited" | "file_size_detected" | "forgotten" | "given_back" | "heartbeat_failed" | "late_settle" | "lease_lost" | "loop_blocked" | "move_to_dlq" | "moved" | "owner_joined" | "owner_left" | "owner_retired" | "paused" | "purged" | "queue_deleted" | "redriven" | "requeue" | "resumed" | "retried" | "schedule_paused" | "schedule_resumed" | "schedule_run" | "snoozed" | "sweep_grace" | "ticked";
+
+/** One page, oldest first. */
+export interface EventPage {
+  events: EventEntry[];
+  /** Where to go on: `EventQuery.after` of the next page. All before it was looked at. */
+  after: number;
+  /** Where to go back further: `EventQuery.before`. Null: `before` was not asked for, or there is nothing older. */
+  before: number | null;
+  /** The places of the oldest and the newest event that are kept; 0: there is none. */
+  first: number;
+  last: number;
+  /** Events between the asked place and `first` were forgotten before they were read. */
+  gap: boolean;
+}
+
 /** What was counted of a queue, of a task in a queue, or of everything, over some seconds. */
 export interface Figures {
   /** Null: all queues. `OTHER`: those beyond the first 200 series of a process. */
@@ -305,10 +342,56 @@ export interface Flow {
   history: number[];
 }
 
+/** Whose code a frame is. */
+export type FrameKind = "library" | "tenure" | "user";
+
+/** Frames, the outermost first, and what the innermost waits for side by side. */
+export interface FrameStack {
+  frames: StackFrame[];
+  /** So many frames were cut out of the middle. */
+  left_out: number;
+  branches: StackBranch[];
+}
+
 /** A worker that is proven gone; a sweep returns what it held. */
 export interface GoneWorker {
   id: string;
   proof: string;
+}
+
+/** Where one message is in its worker, and what its handler does at this moment. */
+export interface HandlerStack {
+  id: string;
+  queue: string;
+  /** Null: it cannot be read. */
+  task: string | null;
+  /** The worker that holds it. */
+  owner: string;
+  /** Wall time by the store's clock. */
+  taken_at: number;
+  phase: RunPhase;
+  /** Null: it does not run. */
+  runs_in: Place | null;
+  /** Of the process in which its handler runs. */
+  pid: number | null;
+  /** Null: its handler has not begun. */
+  running_seconds: number | null;
+  stack: FrameStack;
+  holds: Holds | null;
+  /** For so long, as far as is known. */
+  holds_seconds: number | null;
+  /** The id of another message whose handler blocks the worker's event loop, so that this one does not move. */
+  held_up_by: string | null;
+  /** What else there is to say, such as why there are no frames. One sentence, or empty. */
+  note: string;
+  /** Resident memory of the process in which its handler runs. Null: the system does not say. */
+  memory_bytes: number | null;
+  /** What the handler said last by `ctx.progress`, in this run. */
+  progress: Progress | null;
+  /** So long ago. */
+  progress_age_seconds: number | null;
+  /** The text of `progress` was left out, because the one who asked may not see payloads. */
+  redacted: boolean;
 }
 
 /** One sentence, and how bad it is. */
@@ -352,6 +435,9 @@ export interface HeldMessage {
   /** Null: not known, as of a message that Tenure did not send. */
   task: string | null;
 }
+
+/** What a handler keeps from everything else in its process. */
+export type Holds = "gil" | "loop";
 
 /** What was kept of a payload. */
 export interface KeptPayload {
@@ -761,6 +847,9 @@ export interface Pause {
   by: string;
 }
 
+/** Where a handler runs. */
+export type Place = "loop" | "process" | "solo" | "thread";
+
 /** One step of a time series. */
 export interface Point {
   /** The start of the step, Unix seconds by the store's clock. */
@@ -940,6 +1029,9 @@ export interface RedriveSelection {
   per_second?: number | null;
 }
 
+/** How far a message is in the worker that holds it. */
+export type RunPhase = "ending" | "fetching" | "running" | "settling" | "starting" | "waiting";
+
 /** What became of a schedule. */
 export interface ScheduleChange {
   name: string;
@@ -1040,6 +1132,21 @@ export interface SettingList {
   settings: SettingInForce[];
 }
 
+/** Something that runs side by side with others, such as a task of an `asyncio.gather`. */
+export interface StackBranch {
+  name: string;
+  frames: StackFrame[];
+}
+
+/** One call that is under way. */
+export interface StackFrame {
+  file: string;
+  /** Null: it cannot be known. */
+  line: number | null;
+  function: string;
+  kind: FrameKind;
+}
+
 /** One thing that happened to the message. */
 export interface Step {
   at: number;
@@ -1056,7 +1163,7 @@ export interface Step {
   /** Who did it, and through which door. */
   by?: string | null;
   triggered_by?: string | null;
-  /** deleted, purged: what kind of act it was. The schedule's name, for a message that one sent. */
+  /** deleted, purged, moved, edited: what kind of act it was. The schedule's name, for a message that one sent. */
   act?: string | null;
   /** When its worker learned that the lease was gone. */
   noticed_at?: number | null;

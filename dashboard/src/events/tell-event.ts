@@ -1,6 +1,7 @@
 // What an event says beside its kind, in one line. Pure.
 import { duration } from "../format/duration";
 import { count, plural } from "../format/number";
+import { lastReason } from "../format/reason";
 import type { LiveEvent } from "../live/messages";
 import { words } from "../words";
 
@@ -28,6 +29,6 @@ export function tellEvent(event: LiveEvent): string {
       if (payload["by"]) parts.push(words.message.by(text(payload["by"])));
       if (payload["schedule"]) parts.push(text(payload["schedule"]));
   }
-  const reason = text(payload["reason"]) || text(payload["error"]) || text(payload["proof"]) || text(payload["code"]);
-  return [parts.join(" · "), reason].filter(Boolean).join(" — ");
+  const reason = lastReason(text(payload["reason"])) || text(payload["error"]) || text(payload["proof"]) || text(payload["code"]);
+  return [reason, parts.join(" · ")].filter(Boolean).join(" — ");
 }

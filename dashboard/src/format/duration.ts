@@ -34,6 +34,14 @@ export function secondsLeft(deadline: number, now: number): number {
   return Math.ceil(deadline - now);
 }
 
+/** In one unit with its tenths, for narrow columns: 0.2 s, 19 s, 1.8 m. */
+export function shortDuration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN;
+  if (seconds < 59.5) return duration(seconds);
+  const [of, unit] = seconds < 3570 ? [seconds / 60, "m"] : seconds < 86_400 ? [seconds / 3600, "h"] : [seconds / 86_400, "d"];
+  return `${of < 9.95 ? of.toFixed(1) : Math.round(of)} ${unit}`;
+}
+
 /** In one unit, for "2 m ago". */
 export function roughly(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN;

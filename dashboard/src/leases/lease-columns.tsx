@@ -36,23 +36,16 @@ function Against({ lease, figures }: LeaseRow) {
 
 export const leaseColumns: readonly Column<LeaseRow>[] = [
   { key: "state", title: C.state, width: "98px", cell: ({ lease }) => <State lease={lease} /> },
-  { key: "task", title: C.task, cell: ({ lease }) => <span className="flex items-baseline gap-2"><b className="min-w-0 truncate font-[550]">{lease.task ?? words.unknown}</b><span className="max-md:hidden"><MessageLink id={lease.id} /></span></span> },
-  { key: "worker", title: C.worker, width: "13%", from: "lg", cell: ({ lease }) => <WorkerName owner={lease.owner} /> },
-  { key: "running", title: C.runningFor, width: "104px", isNumber: true, cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },
-  { key: "against", title: C.against, width: "138px", from: "sm", cell: (row) => <Against {...row} /> },
-  {
-    key: "left", title: C.left, width: "132px", isNumber: true, from: "sm",
-    cell: ({ lease }) => (
-      <span className="inline-flex items-center gap-2">
-        <Left lease={lease} />
-        <TickBar thin className="w-13" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} />
-      </span>
-    ),
-  },
+  { key: "task", title: C.task, cell: ({ lease }) => <span className="flex items-baseline gap-2"><b className="max-w-full shrink-0 truncate font-[550]">{lease.task ?? words.unknown}</b><span className="min-w-0 truncate"><MessageLink id={lease.id} /></span></span> },
+  { key: "worker", title: C.worker, width: "11%", from: "lg", cell: ({ lease }) => <WorkerName owner={lease.owner} /> },
+  { key: "running", title: C.runningFor, width: "96px", isNumber: true, from: "sm", cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },
+  { key: "against", title: C.against, width: "128px", from: "sm", cell: (row) => <Against {...row} /> },
+  { key: "left", title: C.left, width: "76px", isNumber: true, cell: ({ lease }) => <Left lease={lease} /> },
+  { key: "bar", title: "", width: "60px", from: "md", cell: ({ lease }) => <TickBar thin className="w-full" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} /> },
   { key: "beats", title: C.beats, width: "96px", isNumber: true, from: "xl", cell: ({ lease }) => <TickText of={(now) => `${count(lease.beats)} · ${lease.last_beat_at === null ? words.leases.noBeat : wholeDuration(Math.max(0, now - lease.last_beat_at))}`} /> },
-  { key: "attempt", title: C.attempt, width: "66px", isNumber: true, from: "lg", cell: ({ lease }) => count(lease.attempt) },
-  { key: "progress", title: C.progress, width: "104px", isNumber: true, from: "xl", cell: ({ lease }) => (lease.progress ? <span title={lease.progress.note}>{lease.progress.fraction === null ? lease.progress.note : share(lease.progress.fraction)}</span> : <span className="text-faint">{words.unknown}</span>) },
-  { key: "queue", title: C.queue, width: "12%", from: "md", cell: ({ lease }) => <span className="text-soft"><QueueLink queue={lease.queue} /></span> },
+  { key: "attempt", title: C.attempt, width: "72px", isNumber: true, from: "lg", cell: ({ lease }) => count(lease.attempt) },
+  { key: "progress", title: C.progress, width: "84px", isNumber: true, from: "xl", cell: ({ lease }) => (lease.progress ? <span title={lease.progress.note}>{lease.progress.fraction === null ? lease.progress.note : share(lease.progress.fraction)}</span> : <span className="text-faint">{words.unknown}</span>) },
+  { key: "queue", title: C.queue, width: "11%", from: "md", cell: ({ lease }) => <span className="text-soft"><QueueLink queue={lease.queue} /></span> },
 ];
 
 function Left({ lease }: { lease: HeldLease }) {

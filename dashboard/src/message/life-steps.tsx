@@ -4,6 +4,7 @@ import type { Step } from "../api/schema";
 import { duration } from "../format/duration";
 import { exactTime, dayOf, isSameDay, utc } from "../format/moment";
 import { shortOwner } from "../format/names";
+import { lastReason } from "../format/reason";
 import { words } from "../words";
 
 const DOT: Record<string, string> = {
@@ -43,7 +44,7 @@ function textOf(step: Step): string {
   if (step.act && step.act !== step.what) parts.push(step.act);
   if (step.attempt && step.what !== "sent") parts.push(words.message.attemptShort(step.attempt));
   const said = step.reason?.text || step.reason?.code;
-  return [parts.join(", "), said ? `${step.reason?.error ? `${step.reason.error}: ` : ""}${firstLine(said)}` : ""].filter(Boolean).join(" — ");
+  return [parts.join(", "), said ? reasonOf(step, said) : ""].filter(Boolean).join(" — ");
 }
 
 function besideOf(step: Step): string {
@@ -53,4 +54,7 @@ function besideOf(step: Step): string {
   return parts.join(" · ");
 }
 
-const firstLine = (text: string) => text.split("\n", 1)[0]!.slice(0, 300);
+function reasonOf(step: Step, said: string): string {
+  const error = step.reason?.error ?? "";
+  return `${error ? `${error}: ` : ""}${lastReason(said, error).slice(0, 300)}`;
+}

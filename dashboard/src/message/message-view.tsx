@@ -8,11 +8,12 @@ import type { HeldLease, LeasesSnapshot } from "../api/schema";
 import { duration, roughly, secondsLeft, wholeDuration } from "../format/duration";
 import { bytes, count, share } from "../format/number";
 import { moment } from "../format/moment";
+import { lastReason } from "../format/reason";
 import { CopyButton } from "../parts/copy";
 import { CopyJson, JsonView, sizeOfText } from "../parts/json-view";
 import { MessageLink, QueueLink, WorkerName } from "../parts/links";
 import { Fact, Facts, Panel } from "../parts/page";
-import { LoadingRows, Redacted, TroubleState } from "../parts/states";
+import { LoadingRows, Redacted, sentence, TroubleState } from "../parts/states";
 import { StateWord } from "../parts/state-word";
 import { Gauge, TickText, useNow } from "../parts/tick";
 import { When } from "../parts/when";
@@ -133,20 +134,18 @@ function Sentence({ exact, lease, deadline, now }: { exact: ExactDetail; lease: 
       return <>{run === undefined || run === null ? W.completedAt(moment(detail.finished_at, now)) : W.completedIn(duration(run))} {run !== undefined && detail.finished_at !== null && soft(W.completedAt(moment(detail.finished_at, now)))}</>;
     }
     case "dead":
-      return <>{W.died(moment(detail.finished_at, now))} {detail.reason && soft(firstLine(detail.reason.text || detail.reason.code))}</>;
+      return <>{W.died(moment(detail.finished_at, now))} {detail.reason && soft(sentence(lastReason(detail.reason.text) || detail.reason.code))}</>;
     case "cancelled":
       return W.cancelledAt(moment(detail.finished_at, now));
   }
 }
-
-const firstLine = (text: string) => text.split("\n", 1)[0]!;
 
 function ReasonPanel({ exact }: { exact: ExactDetail }) {
   const { reason, redacted } = exact.detail;
   if (!reason) return null;
   return (
     <Panel title={reason.error || W.reason} aside={<span className="mono">{reason.code}</span>}>
-      {redacted ? <p className="m-0 px-4 py-3"><Redacted /></p> : <p className="m-0 px-4 pt-3 wrap-anywhere whitespace-pre-wrap">{reason.text}</p>}
+      {redacted ? <p className="m-0 px-4 py-3"><Redacted /></p> : <p className="m-0 px-4 pt-3 wrap-anywhere whitespace-pre-wrap">{sentence(reason.text)}</p>}
       {reason.traceback ? <Traceback text={reason.traceback} /> : <div className="pb-3" />}
     </Panel>
   );

@@ -13,7 +13,7 @@ const LIBRARY = /site-packages|dist-packages|[/\\]lib[/\\]python\d|<frozen |[/\\
 /** Python's traceback cut into frames and the lines between them. */
 export function frames(traceback: string): Frame[] {
   const found: Frame[] = [];
-  for (const line of traceback.split("\n")) {
+  for (const line of traceback.trimEnd().split("\n")) {
     const begins = /^\s*File "/.test(line);
     const last = found[found.length - 1];
     if (begins) found.push({ text: line, isOwn: !LIBRARY.test(line) });

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { get } from "../api/client";
-import type { EventPage as Page_ } from "../api/schema";
+import type { EventPage as EventList } from "../api/schema";
 import { tellEvent } from "../events/tell-event";
 import { exactTime, utc } from "../format/moment";
 import { count } from "../format/number";
@@ -29,12 +29,12 @@ const HUES: Record<string, string> = {
 const BEFORE = 200;
 
 const columns: readonly Column<LiveEvent>[] = [
-  { key: "at", title: C.at, width: "108px", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{exactTime(row.at)}</time> },
-  { key: "kind", title: C.kind, width: "156px", cell: (row) => <span className={`font-[550] ${HUES[row.type] ?? ""}`}>{W.kind[row.type] ?? row.type}</span> },
-  { key: "task", title: C.task, width: "24%", from: "sm", cell: (row) => <span>{row.payload.task} {row.payload.message_id && <MessageLink id={row.payload.message_id} />}</span> },
-  { key: "queue", title: C.queue, width: "14%", from: "lg", cell: (row) => (row.payload.queue ? <span className="text-soft"><QueueLink queue={row.payload.queue} /></span> : null) },
-  { key: "what", title: C.what, cell: (row) => <span className="text-soft" title={tellEvent(row)}>{tellEvent(row)}</span> },
-  { key: "worker", title: C.worker, width: "14%", from: "xl", cell: (row) => (row.payload.owner ? <WorkerName owner={row.payload.owner} /> : null) },
+  { key: "at", title: C.at, width: "112px", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{exactTime(row.at)}</time> },
+  { key: "kind", title: C.event, width: "136px", cell: (row) => <span className={`font-[550] ${HUES[row.type] ?? ""}`}>{W.kind[row.type] ?? row.type}</span> },
+  { key: "task", title: C.task, width: "28%", cell: (row) => <span className="flex items-baseline gap-2"><span className="max-w-full shrink-0 truncate">{row.payload.task}</span>{row.payload.message_id && <span className="min-w-0 truncate"><MessageLink id={row.payload.message_id} /></span>}</span> },
+  { key: "queue", title: C.queue, width: "12%", from: "lg", cell: (row) => (row.payload.queue ? <span className="text-soft"><QueueLink queue={row.payload.queue} /></span> : null) },
+  { key: "what", title: C.what, from: "md", cell: (row) => <span className="text-soft" title={tellEvent(row)}>{tellEvent(row)}</span> },
+  { key: "worker", title: C.worker, width: "11%", from: "xl", cell: (row) => (row.payload.owner ? <WorkerName owner={row.payload.owner} /> : null) },
 ];
 
 export default function EventsPage() {
@@ -67,7 +67,7 @@ export default function EventsPage() {
     >
       <div className="flex flex-wrap items-center gap-1.5">
         <button type="button" className="chip" aria-pressed={search.completed ?? false} onClick={() => set({ completed: search.completed ? undefined : true })}>{W.completed}</button>
-        <FilterChip name={C.kind} value={search.kind?.[0]} options={kinds} onChange={(kind) => set({ kind: kind ? [kind] : undefined })} />
+        <FilterChip name={C.event} value={search.kind?.[0]} options={kinds} onChange={(kind) => set({ kind: kind ? [kind] : undefined })} />
         <FilterChip name={C.queue} value={search.queue} options={queues} onChange={(queue) => set({ queue })} />
       </div>
       <Panel label={W.title}>
@@ -89,17 +89,14 @@ function matches(event: LiveEvent, search: { kind?: string[]; queue?: string; te
 
 /** What came before this page was opened: the newest of the journal. */
 async function newestBefore(completed: boolean, signal: AbortSignal): Promise<LiveEvent[]> {
-  const newest = await get<Page_>("/events", { limit: 1 }, signal);
-  const page = await get<Page_>("/events", { after: Math.max(0, newest.last - (completed ? BEFORE : BEFORE * 5)), limit: completed ? BEFORE : BEFORE * 5 }, signal);
+  const kind = completed ? [] : Object.keys(W.kind).filter((one) => one !== "completed");
+  const page = await get<EventList>("/events", { limit: BEFORE, kind }, signal);
   return page.events
-    .filter((one) => completed || one.kind !== "completed")
-    .map((one) => {
-      const { seq, kind, at, data, queue, task, message_id, owner, attempt, seconds } = one;
+    .map(({ seq, kind: type, at, data, queue, task, message_id, owner, attempt, seconds }) => {
       const fields = Object.fromEntries(Object.entries({ queue, task, message_id, owner, attempt, seconds }).filter(([, value]) => value !== null));
-      return { seq, type: kind, at, payload: { ...data, ...fields } };
+      return { seq, type, at, payload: { ...(data as Record<string, unknown>), ...fields } };
     })
-    .reverse()
-    .slice(0, BEFORE);
+    .reverse();
 }
 
 function joined(live: readonly LiveEvent[], before: readonly LiveEvent[]): LiveEvent[] {

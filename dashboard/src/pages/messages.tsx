@@ -107,7 +107,7 @@ function Filters({ search, set }: { search: MessageSearch; set: (change: Partial
       <div className="flex flex-wrap items-center gap-1.5">
         <div role="group" aria-label={W.states} className="flex flex-wrap gap-1.5">
           {[...OPEN, ...ENDED].map((state) => (
-            <button key={state} type="button" className="chip" aria-pressed={shown.includes(state)} onClick={() => set({ state: toggled(search, state) })}><StateWord state={state as StateName} /></button>
+            <button key={state} type="button" className="chip" aria-pressed={shown.includes(state)} onClick={() => set({ state: toggled(search, state) })}><StateWord calm state={state as StateName} /></button>
           ))}
         </div>
         <span className="mx-1 h-4 w-px bg-line" aria-hidden="true" />

@@ -17,7 +17,7 @@ import { Sparkline } from "../parts/sparkline";
 import { Empty, LoadingRows, TroubleState } from "../parts/states";
 import { Gauge, TickText } from "../parts/tick";
 import { Ago } from "../parts/when";
-import { errors, leaseUse, queueColumns, times, type QueueRow } from "../queues/queue-columns";
+import { errors, leaseUse, queueColumns, shortTimesColumn, times, type QueueRow } from "../queues/queue-columns";
 import { useOpenMessage } from "../shell/side-panel";
 import { shortId } from "../format/names";
 import { words } from "../words";
@@ -172,6 +172,8 @@ function markText(type: string, payload: Record<string, unknown>): string {
 
 const SHOWN_QUEUES = 10;
 
+const shownColumns = queueColumns.map((column) => (column.key === "times" ? shortTimesColumn : column));
+
 function QueueTable({ data, history }: { data: OverviewSnapshot; history: FiguresReport | undefined }) {
   const navigate = useNavigate();
   const all = useQuery(queuesQuery);
@@ -180,7 +182,7 @@ function QueueTable({ data, history }: { data: OverviewSnapshot; history: Figure
   const rows: QueueRow[] = data.queues.slice(0, SHOWN_QUEUES).map((queue) => ({ queue, history: courses.get(queue.queue) ?? queue.flow.history, figures: figures.get(queue.queue) }));
   return (
     <Panel title={W.queues} aside={W.worst} actions={data.queue_count > SHOWN_QUEUES && <Link to="/queues" className="text-soft">{W.allQueues(data.queue_count)}</Link>}>
-      <DataTable label={W.queues} columns={queueColumns} sections={[{ key: "all", rows }]} rowKey={(row) => row.queue.queue} onOpen={(row) => void navigate({ to: "/queues/$name", params: { name: row.queue.queue } })} />
+      <DataTable label={W.queues} columns={shownColumns} sections={[{ key: "all", rows }]} rowKey={(row) => row.queue.queue} onOpen={(row) => void navigate({ to: "/queues/$name", params: { name: row.queue.queue } })} />
     </Panel>
   );
 }
@@ -197,7 +199,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: "running", title: C.running, width: "84px", isNumber: true, cell: ({ task }) => count(task.running) },
   { key: "use", title: C.leaseUse, width: "84px", from: "lg", cell: ({ task }) => leaseUse(task.flow.lease_use) },
   { key: "out", title: C.out, width: "72px", isNumber: true, cell: ({ task }) => rate(task.flow.out_per_second) },
-  { key: "times", title: C.times, width: "182px", isNumber: true, from: "md", cell: ({ task, figures }) => times(figures, task.flow) },
+  { key: "times", title: C.times, width: "172px", isNumber: true, from: "md", cell: ({ task, figures }) => times(figures, task.flow) },
   { key: "errors", title: C.errors, width: "76px", isNumber: true, cell: ({ task }) => errors(task.flow.error_share) },
 ];
 

@@ -82,7 +82,7 @@ function Numbers({ queue, report }: { queue: QueueOverview; report: FiguresRepor
       <Figure label={words.overview.errors} value={share(queue.flow.error_share)} beside={queue.dead ? `${count(queue.dead)} ${C.dead}` : undefined}>
         <Sparkline values={points.map((one) => one.figures.error_share)} className="mt-1.5 h-6.5 w-full" label={C.errors} least={0.05} />
       </Figure>
-      <Figure label={C.leaseUse} value={share(use)} beside={times_ ? `p99 ${duration(times_.p99)}` : undefined}>
+      <Figure label={words.overview.leaseUse} value={share(use)} beside={times_ ? `p99 ${duration(times_.p99)}` : undefined}>
         <div className="flex h-8 items-end pb-2"><Gauge part={use ?? 0} kind={use !== null && use > NEAR ? "soon" : "calm"} className="w-full" label={C.leaseUse} /></div>
       </Figure>
     </Figures>
@@ -101,7 +101,7 @@ function InOut({ report, window }: { report: FiguresReport | undefined; window: 
   }, [points]);
   return (
     <Panel title={W.inOut} aside={words.overview.each(words.overview.second)} actions={<span className="flex gap-3 text-[12px]">{series.map((one) => <span key={one.name} className="flex items-center gap-1.5"><span className="inline-block h-0.5 w-3" style={{ background: `var(${one.hue})` }} />{one.name}</span>)}</span>}>
-      <div className="h-[188px]">{points.length > 1 && <Suspense fallback={null}><Plot at={at} series={series} label={`${W.inOut}, ${words.overview.windows[window]}`} /></Suspense>}</div>
+      <div className="h-[188px]">{points.length > 1 && <Suspense fallback={null}><Plot at={at} series={series} least={0.2} label={`${W.inOut}, ${words.overview.windows[window]}`} /></Suspense>}</div>
     </Panel>
   );
 }

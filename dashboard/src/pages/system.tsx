@@ -3,7 +3,6 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { logOut } from "../acts/requests";
 import { get } from "../api/client";
-import { config } from "../api/config";
 import { keys } from "../api/keys";
 import { settings as settingsQuery } from "../api/queries";
 import { queryClient } from "../api/query-client";
@@ -96,8 +95,8 @@ function About() {
   return (
     <Panel title={W.about}>
       <Facts>
-        <Fact name={W.version}>{config.version || W.storeSaid}</Fact>
-        <Fact name={W.store}><span title={config.store}>{config.store || W.storeSaid}</span></Fact>
+        <Fact name={W.version}>{session.version || W.storeSaid}</Fact>
+        <Fact name={W.store}><span title={session.store}>{session.store || W.storeSaid}</span></Fact>
         <Fact name={W.you}>{session.name}</Fact>
         <Fact name={W.scopes}><span title={session.scopes.join(", ")}>{session.scopes.join(", ") || words.states_.noScopes}</span></Fact>
         <Fact name={W.queues}>{session.queues.join(", ") || words.words.none}</Fact>

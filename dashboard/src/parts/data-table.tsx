@@ -11,7 +11,7 @@ export interface Column<Row> {
   /** As in CSS; without one it shares what is left. */
   width?: string;
   isNumber?: boolean;
-  /** Where there is little room: `sm` from 640 px on, `lg` from 1024 px on, `xl` from 1280 px on. */
+  /** Where there is little room it is left out: `sm` from 520 px of the table on, `2xl` from 1240 px on. */
   from?: "sm" | "md" | "lg" | "xl" | "2xl";
   cell: (row: Row) => ReactNode;
   hint?: string;
@@ -24,7 +24,7 @@ export interface Section<Row> {
   rows: readonly Row[];
 }
 
-const FROM = { sm: "max-sm:hidden", md: "max-md:hidden", lg: "max-lg:hidden", xl: "max-xl:hidden", "2xl": "max-2xl:hidden" } as const;
+const FROM = { sm: "@max-[520px]:hidden", md: "@max-[680px]:hidden", lg: "@max-[860px]:hidden", xl: "@max-[1020px]:hidden", "2xl": "@max-[1240px]:hidden" } as const;
 /** Fewer rows are simply there: they can be found by the browser, and printed. */
 const VIRTUAL_FROM = 120;
 
@@ -80,9 +80,11 @@ export function DataTable<Row>({ columns, sections, rowKey, onOpen, openKey, lab
     if (!next.delete(key)) next.add(key);
     onChoose?.(next);
   };
-  const width = columns.length + (onChoose ? 1 : 0);
+  // A cell that spanned hidden columns would make room for them: it spans those that are always there.
+  const width = columns.filter((column) => !column.from).length + (onChoose ? 1 : 0);
+  const rest = columns.filter((column) => column.from);
   return (
-    <div className="overflow-x-auto">
+    <div className="@container overflow-x-auto">
       <table className="grid-table" aria-label={label} aria-rowcount={lines.length + 1} onKeyDown={moveByArrows}>
         <colgroup>
           {onChoose && <col style={{ width: "40px" }} />}
@@ -106,7 +108,8 @@ export function DataTable<Row>({ columns, sections, rowKey, onOpen, openKey, lab
             if (line.row === undefined) {
               return (
                 <tr key={`:${line.section.key}`} className={`section ${line.section.kind ?? ""}`}>
-                  <td colSpan={width}>{line.section.title}</td>
+                  <td colSpan={width} className="relative z-1 overflow-visible!">{line.section.title}</td>
+                  {rest.map((column) => <td key={column.key} className={FROM[column.from!]} />)}
                 </tr>
               );
             }

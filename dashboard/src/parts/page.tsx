@@ -36,7 +36,7 @@ export function Panel({ title, aside, actions, children, className = "", label, 
 /** A number that a page answers with, its word above and what explains it beside. */
 export function Figure({ label, value, beside, bad, children, title }: { label: string; value: ReactNode; beside?: ReactNode; bad?: boolean; children?: ReactNode; title?: string }) {
   return (
-    <div className="min-w-0 px-4 pt-3 pb-2.5" title={title}>
+    <div className="min-w-0 px-3.5 pt-3 pb-2.5 max-sm:last:odd:col-span-2" title={title}>
       <div className="text-[12px] text-soft">{label}</div>
       <div className="flex items-baseline gap-1.5 overflow-hidden whitespace-nowrap">
         <strong className={`text-[24px] leading-8 font-semibold tracking-[-0.02em] tabular-nums ${bad ? "text-dead" : ""}`}>{value}</strong>

@@ -20,7 +20,7 @@ export interface Mark {
 
 const HEIGHT = 176;
 
-export default function Plot({ at, series, marks = [], label }: { at: readonly number[]; series: readonly Series[]; marks?: readonly Mark[]; label: string }) {
+export default function Plot({ at, series, marks = [], label, least = 1 }: { at: readonly number[]; series: readonly Series[]; marks?: readonly Mark[]; label: string; least?: number }) {
   const frame = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -32,7 +32,7 @@ export default function Plot({ at, series, marks = [], label }: { at: readonly n
     const element = frame.current!;
     const make = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(options(element.clientWidth, latest, tip), dataOf(latest.current), element);
+      plot.current = new uPlot(options(element.clientWidth, latest, tip, least), dataOf(latest.current), element);
     };
     make();
     const sized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -56,7 +56,7 @@ export default function Plot({ at, series, marks = [], label }: { at: readonly n
 
 const dataOf = ({ at, series }: { at: readonly number[]; series: readonly Series[] }) => [at as number[], ...series.map((one) => one.values as (number | null)[])] as uPlot.AlignedData;
 
-function options(width: number, latest: { current: { at: readonly number[]; series: readonly Series[]; marks: readonly Mark[] } }, tip: React.RefObject<HTMLDivElement | null>): uPlot.Options {
+function options(width: number, latest: { current: { at: readonly number[]; series: readonly Series[]; marks: readonly Mark[] } }, tip: React.RefObject<HTMLDivElement | null>, least: number): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const hue = (name: string) => style.getPropertyValue(name).trim();
   const font = `11px ${getComputedStyle(document.body).fontFamily}`;
@@ -66,7 +66,7 @@ function options(width: number, latest: { current: { at: readonly number[]; seri
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 5 }, drag: { x: false, y: false } },
-    scales: { x: { time: true }, y: { range: (_, __, top) => [0, Math.max(1, top * 1.12)] } },
+    scales: { x: { time: true }, y: { range: (_, __, top) => [0, Math.max(least, top * 1.12)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 22, space: 90, values: (_, splits, __, ___, step) => splits.map((one) => (step >= 86_400 ? dayOf(one) : clockMinute(one))) },
       { ...axis, size: 40, space: 44, values: (_, splits) => splits.map((one) => (one === 0 ? "0" : one >= 1000 ? `${+(one / 1000).toFixed(1)}k` : String(+one.toFixed(1)))) },

@@ -34,8 +34,8 @@ function Shape({ state }: { state: StateName }) {
   }
 }
 
-export function StateWord({ state, label }: { state: StateName; label?: string }) {
-  const loud = state === "overdue" || state === "dead" || state === "gone";
+export function StateWord({ state, label, calm }: { state: StateName; label?: string; calm?: boolean }) {
+  const loud = !calm && (state === "overdue" || state === "dead" || state === "gone");
   return (
     <span className={`inline-flex items-center gap-1.5 ${HUES[state]} ${loud ? "font-semibold" : ""}`}>
       <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true" className="shrink-0">

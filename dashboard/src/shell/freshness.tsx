@@ -1,12 +1,12 @@
 // How fresh everything is: live with its age, or stale, or away; the store; the time; the theme.
 import { useState } from "react";
-import { config } from "../api/config";
 import { duration, wholeDuration } from "../format/duration";
 import { clockTime, utc } from "../format/moment";
 import { dataAge } from "../live/clock";
 import { useLive } from "../live/live";
 import { TickText, useNow } from "../parts/tick";
 import { words } from "../words";
+import { useSession } from "./session";
 import { applyTheme, currentTheme, type Theme } from "./theme";
 
 export function isStale(age: number | null, interval: number): boolean {
@@ -16,6 +16,7 @@ export function isStale(age: number | null, interval: number): boolean {
 export function Freshness() {
   const { status, interval } = useLive();
   const now = useNow();
+  const session = useSession();
   const age = dataAge();
   const stale = status === "away" || isStale(age, interval);
   const word = status === "away" ? words.live.stale : age === null ? words.live.connecting : stale ? words.live.stale : words.live.live;
@@ -27,14 +28,19 @@ export function Freshness() {
         {age !== null && <span className="tabular-nums">· {stale ? wholeDuration(age) : duration(Math.max(0.1, age))}</span>}
       </div>
       {interval > 5 && <div>{words.live.cloud(duration(interval))}</div>}
-      {config.store && <div className="truncate" title={config.store}>{config.store}</div>}
-      {config.namespace && <div className="truncate">{config.namespace}/</div>}
+      {session.store && <div className="truncate" title={session.store}>{shortStore(session.store)}</div>}
+      {session.namespace && <div className="truncate">{session.namespace}/</div>}
       <div className="flex items-center justify-between">
         <TickText of={(moment) => clockTime(moment)} title={`${words.live.clockTitle} ${utc(now)}`} className="tabular-nums" />
         <ThemeChoice />
       </div>
     </div>
   );
+}
+
+/** A file's path is cut from the left: its name says most. */
+function shortStore(store: string): string {
+  return store.startsWith("sqlite:") ? `sqlite · ${store.slice(store.lastIndexOf("/") + 1)}` : store.replace(/\?.*$/, "");
 }
 
 function ThemeChoice() {

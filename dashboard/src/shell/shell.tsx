@@ -25,7 +25,7 @@ export function Shell() {
     content.current?.querySelector("h1")?.focus({ preventScroll: true });
   }, [path]);
   return (
-    <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[var(--rail)_minmax(0,1fr)] md:grid-rows-[minmax(0,1fr)]">
+    <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[var(--rail)_minmax(0,1fr)_auto] md:grid-rows-[minmax(0,1fr)]">
       <a href="#content" className="button sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-50">{words.nav.skip}</a>
       <div className="hidden min-h-0 border-r border-line md:block"><Navigation /></div>
       <div className="flex items-center justify-between border-b border-line py-1.5 pr-2 pl-4 md:hidden">

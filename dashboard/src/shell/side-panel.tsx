@@ -31,7 +31,7 @@ export function SidePanel() {
   });
   if (!isOpen) return null;
   return (
-    <aside ref={panel} tabIndex={-1} aria-label={words.columns.message} className="fixed inset-y-0 right-0 z-20 flex w-[min(620px,100vw)] flex-col border-l border-line bg-ground shadow-(--shadow) outline-none">
+    <aside ref={panel} tabIndex={-1} aria-label={words.columns.message} className="fixed inset-y-0 right-0 z-20 flex w-[min(600px,100vw)] flex-col border-l border-line bg-ground shadow-(--shadow) outline-none xl:static xl:w-[clamp(440px,38vw,640px)] xl:shadow-none">
       <div className="flex items-center justify-end gap-1 border-b border-line-soft px-3 py-1.5">
         <Link to="/messages/$id" params={{ id: open }} className="button quiet"><Icon name="expand" />{words.words.fullPage}</Link>
         <button type="button" className="button quiet icon" aria-label={words.words.close} onClick={close}><Icon name="close" /></button>

@@ -29,7 +29,7 @@ async def get_figures(ask: Ask[FiguresQuery, None]) -> Reply:
     """What was counted."""
     query = ask.query
     found = await ask.operate.figures(query.seconds, step=query.step, queue=query.queue, task=query.task)
-    return Reply(value=found, is_tagged=True)
+    return Reply(value=found)
 
 
 _QUANTILES = {"p50": 0.02, "p95": 0.21, "p99": 0.48, "mean": 0.05, "count": 36_000}

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tenure.errors import TenureError
+from tenure.server.disconnect import watch_for_leaving
 from tenure.server.problem import problem_of
 from tenure.server.route import Ask
 
@@ -69,31 +70,37 @@ class Export(Response):
         with server.streams.slot(principal.name):
             page, cursor = await self._read(self._after)  # what is refused is refused before the answer begins
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            count, checked_at, detail = 0, server.app.clock.monotonic(), ""
-            while True:
-                some: Sequence[Any] = getattr(page, self._rows)[: self._most_rows - count]
-                count += len(some)
-                await _send_lines(send, [server.redaction.redact(msgspec.json.encode(row)) for row in some])
-                if cursor is None:
-                    detail = "the list goes on, and has no place to go on from" if getattr(page, "more", False) else ""
-                    break
-                if is_due := server.app.clock.monotonic() - checked_at >= _CHECK_SECONDS:
-                    checked_at = server.app.clock.monotonic()
-                if (detail := await self._why_ends(count, is_due=is_due)) != "":
-                    break
-                try:
-                    page, cursor = await self._read(cursor)
-                except TenureError as error:
-                    detail = problem_of(error).detail
-                    break
-            end = {"export": ExportEnd(rows=count, cut=bool(detail), detail=detail)}
-            await _send_lines(send, [msgspec.json.encode(end)], is_last=True)
+            async with watch_for_leaving(self._ask.request) as has_left:
+                end = await self._send_rows(send, page, cursor, has_left)
+            await _send_lines(send, [msgspec.json.encode({"export": end})], is_last=True)
+
+    async def _send_rows(
+        self, send: Send, page: msgspec.Struct, cursor: str | None, has_left: Callable[[], bool]
+    ) -> ExportEnd:
+        """Every row from a page on; how it ended."""
+        server, count = self._ask.server, 0
+        checked_at = server.app.clock.monotonic()
+        while True:
+            rows: Sequence[Any] = getattr(page, self._rows)[: self._most_rows - count]
+            count += len(rows)
+            await _send_lines(send, [server.redaction.redact(msgspec.json.encode(row)) for row in rows])
+            if cursor is None:
+                # The newest of several queues, merged, have no place to go on from.
+                is_cut = getattr(page, "more", False) or getattr(page, "is_cut", False)
+                return ExportEnd(rows=count, cut=is_cut, detail="this list cannot go on; use filters" if is_cut else "")
+            if is_due := server.app.clock.monotonic() - checked_at >= _CHECK_SECONDS:
+                checked_at = server.app.clock.monotonic()
+            detail = "the client has left" if has_left() else await self._why_ends(count, is_due=is_due)
+            if detail:
+                return ExportEnd(rows=count, cut=True, detail=detail)
+            try:
+                page, cursor = await self._read(cursor)
+            except TenureError as error:
+                return ExportEnd(rows=count, cut=True, detail=problem_of(error).detail)
 
     async def _why_ends(self, count: int, *, is_due: bool) -> str:
         """Why there is no further page. Empty: there is one."""
         server = self._ask.server
-        if await self._ask.request.is_disconnected():
-            return "the client has left"
         if count >= self._most_rows:
             return f"an export has at most {self._most_rows} rows; use filters"
         if server.stopping.is_set():

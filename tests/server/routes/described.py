@@ -35,7 +35,7 @@ def check_answer(response: httpx.Response) -> Route:
         return route
     kind = response.headers["content-type"].partition(";")[0]
     assert kind in kinds, (route.path, kind)
-    if kind.endswith("json") and "schema" in kinds[kind]:
+    if kind in ("application/json", "application/problem+json"):
         check(response.json(), kinds[kind]["schema"], f"{route.method} {route.path}")
     if kind == "application/problem+json":
         code = response.json()["code"]

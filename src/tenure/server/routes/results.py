@@ -10,6 +10,7 @@ from tenure.errors import MessageCancelled, MessageNotFound, ResultGone, TaskFai
 from tenure.handle import raw_result
 from tenure.message import MessageState
 from tenure.record import Record
+from tenure.server.disconnect import watch_for_leaving
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
 from tenure.server.routes.examples import ID
@@ -54,12 +55,13 @@ async def _wait(ask: Ask[ResultQuery, None], record: Record, seconds: float) -> 
     access, clock, stopping = ask.operate.access, ask.app.clock, ask.server.stopping
     until, pause = clock.monotonic() + seconds, _FIRST_PAUSE_SECONDS
     longest = max(_LONGEST_PAUSE_SECONDS, access.broker.traits.snapshot_seconds / 10)
-    while not record.is_finished and (left := until - clock.monotonic()) > 0 and not stopping.is_set():
-        await asyncio.sleep(min(pause, left))
-        pause = min(longest, pause * _PAUSE_GROWTH)
-        if pause == longest and await ask.request.is_disconnected():
-            break
-        record = await find_message(access, record.id)
+    async with watch_for_leaving(ask.request) as has_left:
+        while not record.is_finished and (left := until - clock.monotonic()) > 0:
+            if stopping.is_set() or has_left():
+                break
+            await asyncio.sleep(min(pause, left))
+            pause = min(longest, pause * _PAUSE_GROWTH)
+            record = await find_message(access, record.id)
     return record
 
 

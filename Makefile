@@ -84,7 +84,7 @@ bench: .venv/.dev .venv/.npm ## Run the benchmarks; ARGS go to `python -m benchm
 	$(BIN)/python -m benchmarks $(ARGS)
 
 lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--upgrade for newer releases
-	@$(COMPILE) --group build --output-file requirements/base.txt
+	@$(COMPILE) --group build --extra server --output-file requirements/base.txt
 	@$(COMPILE) --group dev --extra testing --constraint requirements/base.txt --output-file requirements/dev.txt
 
 clean: ## Remove what was installed, built and cached

@@ -100,6 +100,17 @@ def _commands(client: Redis) -> int:
     return int(info["total_commands_processed"])
 
 
+def viewing(
+    table: Table, place: Callable[[str], str], seconds: float, lists: Sequence[Mapping[str, prices.Price]]
+) -> None:
+    """What a dashboard costs that is open: `place` gives the URL for a prefix."""
+    for queues in (1, 20):
+        answer = worker(place(f"view{queues}"), "view", seconds, queues, "counted")
+        calls = {name: count / answer["seconds"] for name, count in answer["calls"].items()}
+        cost = sum(prices.dollars(calls, one) for one in lists) * MONTH
+        table.add(f"open dashboard, {queues} queues, dollars a month", cost)
+
+
 def idle(table: Table, url: str, seconds: float, lists: Sequence[Mapping[str, prices.Price]]) -> None:
     """What a worker costs that has nothing to do."""
     answer = worker(url, "idle", seconds, "counted")

@@ -1,6 +1,7 @@
 """One process of Tenure's under measurement on a cloud, which is a stand-in on this machine.
 
-    python -m benchmarks.cloud_worker send COUNT | drain COUNT CONCURRENCY | hold COUNT SECONDS | idle SECONDS | view SECONDS QUEUES
+    python -m benchmarks.cloud_worker send COUNT | drain COUNT CONCURRENCY | hold COUNT SECONDS |
+                                       idle SECONDS | view SECONDS QUEUES
 
 Prints one line of JSON: seconds, CPU seconds, and with `counted` as the last word how many requests of which kind. What
 is taken down is what a worker does at load, without start and stop.

@@ -108,6 +108,10 @@ def _units(value: Any, size: int) -> int:
     return math.ceil(len(json.dumps(value)) / size)
 
 
+#: What a part of the query says of a request.
+_AZURE_MARKS = {"comp=appendblock": "Append Block", "comp=metadata": "Queue Metadata", "comp=list": "List Queues"}
+
+
 def _azure(method: str, url: str) -> str:
     """The service's name for it."""
     where, _, query = url.partition("?")
@@ -120,6 +124,4 @@ def _azure(method: str, url: str) -> str:
     if "(" in where.rpartition("/")[2]:
         queried = where.endswith("()")
         return ("Query Entities" if queried else "Get Entity") if method == "GET" else "Table Change"
-    if "comp=appendblock" in query:
-        return "Append Block"
-    return f"{method} other"
+    return next((name for mark, name in _AZURE_MARKS.items() if mark in query), f"{method} other")

@@ -43,6 +43,8 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
             _beats(table, server.url("beats", _PATIENT))
         with console.status("an idle worker…"):
             cloud.idle(table, url, 20 if quick else 60, _LISTS)
+        with console.status("an open dashboard…"):
+            cloud.viewing(table, lambda name: server.url(name, _PATIENT), 30 if quick else 60, _LISTS)
         with console.status("workers and bare loops, in turns…"):
             cloud.cpu(
                 table, url, lambda: cloud.ask(url, "benchmarks.azure_part.bare", url, count), count=count, rounds=rounds

@@ -40,6 +40,10 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
             _beats(table, url)
         with console.status("an idle worker…"):
             cloud.idle(table, url, 20 if quick else 60, (prices.SQS, prices.DYNAMO))
+        with console.status("an open dashboard…"):
+            cloud.viewing(
+                table, lambda prefix: f"{url}&prefix={prefix}-", 30 if quick else 60, (prices.SQS, prices.DYNAMO)
+            )
         with console.status("workers and bare loops, in turns…"):
             cloud.cpu(
                 table, url, lambda: cloud.ask(url, "benchmarks.sqs_part.bare", endpoint, count),

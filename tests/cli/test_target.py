@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tenure.assembly import connect, safe_url
+from tenure.assembly import connect
 from tenure.cli.target import find
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadURL
+from tenure.url import safe_url
 
 from .conftest import Run, answer
 

@@ -10,7 +10,7 @@ from tenure import MessageCancelled, MessageNotFound, MessageState, Progress, Re
 from tenure.context import Context
 from tenure.errors import ResultGone, ResultInvalid
 from tenure.event import EventKind
-from tenure.handle import _raw_result
+from tenure.handle import raw_result
 from tenure.record import Record
 from tenure.testing.virtual import VirtualLoop
 
@@ -126,7 +126,7 @@ async def test_the_result_of_a_message_that_nobody_knows_is_not_waited_for() -> 
 
 def test_a_result_that_was_not_kept_is_not_none() -> None:
     with pytest.raises(ResultGone, match="not kept"):
-        _raw_result(Record(id="a", queue="q", task="t", state=MessageState.COMPLETED))
+        raw_result(Record(id="a", queue="q", task="t", state=MessageState.COMPLETED))
 
 
 async def test_a_result_that_does_not_fit_the_type_here_says_so() -> None:

@@ -17,8 +17,7 @@ from tenure.event import EventKind
 from tenure.message import Message
 from tenure.notice import Tick
 from tenure.runtime.scheduling import Scheduler, tick_id
-from tenure.schedule import SCHEDULED_FOR_HEADER
-from tenure.schedule import Schedule, schedule_from
+from tenure.schedule import SCHEDULED_FOR_HEADER, Schedule, schedule_from
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.virtual import SkewedClock
 from tenure.testing.wire import Wire

@@ -44,10 +44,13 @@ async def test_tokens_are_good_beside_a_hook(virtual_clock: VirtualClock) -> Non
 
 
 @pytest.mark.parametrize("wrong", ["alice", True, {"name": "alice"}])
-async def test_a_hook_that_answers_nonsense_lets_nobody_in(virtual_clock: VirtualClock, wrong: object) -> None:
+async def test_a_hook_that_answers_nonsense_lets_nobody_in(
+    virtual_clock: VirtualClock, wrong: object, caplog: pytest.LogCaptureFixture
+) -> None:
     async with serving(Tenure("memory://", clock=virtual_clock), authenticate=lambda _: wrong) as (_, client):
         response = await client.get("/api/v1/tokens")
         assert (response.status_code, response.json()["code"]) == (500, "internal")
+    assert "it returns a Principal or None" in caplog.text
 
 
 async def test_a_hook_that_fails_lets_nobody_in(virtual_clock: VirtualClock) -> None:

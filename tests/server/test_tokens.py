@@ -208,6 +208,26 @@ async def test_the_last_use_is_noted_at_most_once_a_minute(virtual_clock: Virtua
         assert (await client.get(SESSION, headers=bearer(token))).status_code == 200
 
 
+async def test_a_token_that_is_used_often_costs_the_store_a_look_now_and_then(virtual_clock: VirtualClock) -> None:
+    app = app_on(virtual_clock)
+    async with serving(app) as (served, client):
+        token = await new_token(served)
+        await client.get(SESSION, headers=bearer(token))
+        await asyncio.sleep(PROMISED_SECONDS)
+        values, looks = app.state.key_values, list[str]()
+        get = values.get
+
+        async def counting(kind: str, name: str) -> object:
+            looks.append(kind)
+            return await get(kind, name)
+
+        values.get = counting  # type: ignore[method-assign, assignment]
+        for _ in range(100):
+            assert (await client.get(SESSION, headers=bearer(token))).status_code == 200
+            await asyncio.sleep(0.03)
+        assert looks == [KIND]
+
+
 async def test_noting_a_use_does_not_bring_a_revoked_token_back(virtual_clock: VirtualClock) -> None:
     app = app_on(virtual_clock)
     async with serving(app) as (served, client):

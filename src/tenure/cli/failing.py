@@ -20,8 +20,8 @@ import msgspec
 
 from tenure.cli.colour import wants_colour
 from tenure.cli.plain import one_line, plain_json
-from tenure.remedy import codes_of, remedy_for
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
+from tenure.remedy import codes_of, remedy_for
 
 DONE = 0
 TROUBLE = 1

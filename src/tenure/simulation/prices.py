@@ -44,7 +44,16 @@ SQS = dict.fromkeys(_SQS_OPERATIONS, SQS_REQUEST)
 SQS_FIFO = dict.fromkeys(SQS, SQS_FIFO_REQUEST)
 DYNAMO = {"write units": DYNAMO_WRITE, "read units": DYNAMO_READ}
 QUEUES = dict.fromkeys(
-    ("Put Message", "Get Messages", "Peek Messages", "Update Message", "Delete Message"), AZURE_QUEUE
+    (
+        "Put Message",
+        "Get Messages",
+        "Peek Messages",
+        "Update Message",
+        "Delete Message",
+        "Queue Metadata",
+        "List Queues",
+    ),
+    AZURE_QUEUE,
 )
 TABLES = dict.fromkeys(("Table Batch", "Table Change", "Get Entity", "Query Entities"), AZURE_TABLE)
 BLOBS = {"Append Block": AZURE_BLOB_WRITE}

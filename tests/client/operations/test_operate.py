@@ -109,6 +109,17 @@ async def test_messages_are_paged_and_one_is_told_with_its_life(kit: Kit) -> Non
         await kit.operate.messages(MessageQuery(states=(MessageState.READY, MessageState.COMPLETED)))
 
 
+async def test_a_page_reads_no_more_than_it_may_and_says_how_far_it_came(kit: Kit) -> None:
+    await _sent(kit, *(f"hay{number}" for number in range(20)), "needle")
+    query = MessageQuery(text="needle", look_at=8)
+    pages = [await kit.operate.messages(query)]
+    while pages[-1].after is not None:
+        pages.append(await kit.operate.messages(msgspec.structs.replace(query, after=pages[-1].after)))
+    assert [(len(one.messages), one.looked_at) for one in pages] == [(0, 8), (0, 8), (1, 5)]
+    with pytest.raises(BadArgument, match="look_at=0"):
+        await kit.operate.messages(MessageQuery(look_at=0))
+
+
 async def test_an_id_may_be_shortened_while_it_means_one(kit: Kit) -> None:
     await _sent(kit, "a")
     for id in ("customer-1", "customer-2"):
@@ -294,7 +305,8 @@ async def test_what_is_not_theirs_is_not_there(kit: Kit) -> None:
     assert (await acme.messages(MessageQuery(queues=("default-*",)))).messages == ()
     assert (await acme.overview(["default-tasks"])).queues == ()
     assert (await acme.leases(["default-tasks"])).leases == ()
-    assert (await acme.dead()).messages == (await acme.dead_groups()).groups == ()
+    assert (await acme.dead()).messages == ()
+    assert (await acme.dead_groups()).groups == ()
     assert {one.queue for one in (await acme.events()).events} <= {"acme-tasks"}
     for looking in (acme.message(mine), acme.cancel([mine]), acme.redrive([mine]), acme.edit(mine, {"image": "x"})):
         with pytest.raises(MessageNotFound):

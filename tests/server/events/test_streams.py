@@ -8,7 +8,7 @@ import pytest
 from tenure import Tenure
 from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerUnavailable
-from tenure.event import EventKind
+from tenure.event import Event, EventKind
 from tenure.server.events.recent_events import MOST_EVENTS
 from tenure.server.events.viewers import Viewers
 from tenure.testing.virtual import VirtualClock
@@ -82,9 +82,12 @@ async def test_an_event_is_encoded_once_for_all(
 
     encoded: list[int] = []
     plain = wire._event_block
-    monkeypatch.setattr(
-        wire, "_event_block", lambda seq, *rest, **more: encoded.append(seq) or plain(seq, *rest, **more)
-    )
+
+    def encode(seq: int, event: Event, *, redacts: bool) -> bytes:
+        encoded.append(seq)
+        return plain(seq, event, redacts=redacts)
+
+    monkeypatch.setattr(wire, "_event_block", encode)
     viewers = Viewers(app)
     async with contextlib.AsyncExitStack() as stack:
         filters = [EventChoice(), EventChoice(), EventChoice(queues=("mail",))]

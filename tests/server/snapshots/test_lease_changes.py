@@ -4,7 +4,15 @@ from typing import Any
 
 import msgspec
 
-from tenure.client.operations.overview.rows import Headline, Mood, Overview
+from tenure.client.operations.overview.rows import (
+    Flow,
+    Headline,
+    Mood,
+    Overview,
+    QueueOverview,
+    TaskOverview,
+    total_of,
+)
 from tenure.query import HeldLease
 from tenure.server.snapshots.entity_tag import matches, tag_of
 from tenure.server.snapshots.lease_changes import changes
@@ -91,6 +99,25 @@ def test_what_the_client_has_already() -> None:
     assert not matches(None, 'W/"a"')
     assert not matches("", 'W/"a"')
     assert not matches('W/"b"', 'W/"a"')
+
+
+def test_the_largest_overview_fits_into_8_kilobytes() -> None:
+    name, number = "customer-of-long-name-{:04}-tasks", 123_456.789012345
+    flow = Flow(
+        in_per_second=number, out_per_second=number, p50_seconds=number, p95_seconds=number, error_share=0.123456789012,
+        lease_use=0.123456789012, history=(number,) * 30,
+    )  # fmt: skip
+    queues = tuple(
+        QueueOverview(queue=name.format(one), waiting=10**6, delayed=10**6, running=10**3, dead=10**3,
+                      oldest_seconds=number, drains_in_seconds=number, grows=False, workers=100, flow=flow)
+        for one in range(1_000)
+    )  # fmt: skip
+    tasks = tuple(TaskOverview(queue=row.queue, task="resize_the_image", running=10**3, flow=flow) for row in queues)
+    held = {"queue": name.format(1), "owner": "a-worker-of-some-host-0042/4f2a90c1d3e7", "deadline": NOW + 0.123456}
+    leases = tuple(lease(f"0197b2c0-1111-7000-8000-{one:012}", **held) for one in range(1_000))
+    seen = overview(queues=queues, tasks=tasks, leases=leases, total=total_of(queues, (), flow))
+    encoded = msgspec.json.encode(overview_of(seen, times_of(seen, NOW, 1.0)))
+    assert len(encoded) <= 8_192
 
 
 def test_a_page_of_leases_says_that_there_are_more() -> None:

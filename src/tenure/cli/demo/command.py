@@ -37,7 +37,8 @@ def demo(for_seconds: float | None, rate: float, workers: int, folder: Path | No
 
     Worker processes run messages from an embedded SQLite database. Some messages outlive their lease, fail and
     recover, always fail, or end the process that runs them; and every few seconds a worker is ended with
-    kill -9. At the end every message is looked up and every effect counted.
+    kill -9. At the end every message is looked up and every effect counted. Meanwhile a server shows the same over
+    HTTP, if the extra `server` is installed; the address is printed.
 
     Exits with 0 if nothing was lost and no effect was done twice, else with 1.
     """
@@ -131,6 +132,8 @@ class _Lines:
     def __init__(self, *, to_stderr: bool) -> None:
         self._to_stderr = to_stderr
         self._next = _LINE_EVERY_SECONDS
+        #: What was said of the server; said once.
+        self._server = ""
 
     def __enter__(self) -> None:
         say_line("Tenure demo: real workers on an embedded SQLite database", err=self._to_stderr)
@@ -139,7 +142,11 @@ class _Lines:
         pass
 
     def update(self, scene: Scene) -> None:
-        """Say how it goes, if it is time to."""
+        """Say how it goes, if it is time to; and where the server is, as soon as that is known."""
+        server = f"Watch it at {scene.server.address}" if scene.server.address else scene.server.missing
+        if server != self._server:
+            self._server = server
+            say_line(server, err=self._to_stderr)
         if scene.elapsed_seconds >= self._next:
             self._next = scene.elapsed_seconds + _LINE_EVERY_SECONDS
             say_line(progress_line(scene), err=self._to_stderr)

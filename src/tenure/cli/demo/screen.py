@@ -22,6 +22,7 @@ from tenure.cli.demo.board import Board, Kill
 from tenure.cli.demo.crew import Crew, Member
 from tenure.cli.demo.glance import Glance, Held
 from tenure.cli.demo.reckoning import Reckoning
+from tenure.cli.demo.web import DemoServer
 from tenure.cli.duration import countdown, spoken
 from tenure.cli.output import count, plural
 from tenure.cli.screen import Rows
@@ -49,6 +50,7 @@ class Scene(msgspec.Struct, frozen=True):
     #: What is going on, in two or three words.
     phase: str
     url: str
+    server: DemoServer
 
 
 def draw(scene: Scene, width: int, height: int) -> RenderableType:
@@ -66,9 +68,14 @@ def draw(scene: Scene, width: int, height: int) -> RenderableType:
         Text(),
         _happened(scene.board, free - leases),
         Text(),
-        Text(f" Ctrl-C ends it · tenure messages {scene.url}", style="dim", no_wrap=True, overflow="ellipsis"),
+        Text(f" Ctrl-C ends it · {_where(scene)}", style="dim", no_wrap=True, overflow="ellipsis"),
     ]
     return Group(*parts)
+
+
+def _where(scene: Scene) -> str:
+    """Where else to look."""
+    return f"watch it at {scene.server.address}" if scene.server.address else f"tenure top {scene.url}"
 
 
 def _title(scene: Scene) -> RenderableType:

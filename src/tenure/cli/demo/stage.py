@@ -19,6 +19,7 @@ from tenure.cli.demo.reckoning import Reckoning, reckon
 from tenure.cli.demo.screen import Scene
 from tenure.cli.demo.tasks import build, effects_in
 from tenure.cli.demo.traffic import Traffic
+from tenure.cli.demo.web import DemoServer
 from tenure.errors import BrokerUnavailable
 
 _FRAME_SECONDS = 0.25
@@ -71,6 +72,7 @@ class Stage:
         self.board = Board()
         self.crew = Crew(plan.folder, plan.workers, _SLOTS, self._clock)
         self.traffic = Traffic(self._app, plan.rate, plan.duration_seconds)
+        self.server = DemoServer(plan.folder)
         self.interrupted = False
 
     async def play(self) -> Reckoning:
@@ -85,6 +87,7 @@ class Stage:
                 return await reckon(self._app, self.traffic.sent, self._effects)
         finally:
             self.crew.end()
+            self.server.end()
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -100,6 +103,7 @@ class Stage:
     async def _perform(self) -> None:
         crew = asyncio.ensure_future(self.crew.run())
         watching = asyncio.ensure_future(self._watch())
+        serving = asyncio.ensure_future(self.server.start())
         try:
             await self._with((crew, watching), self._send_and_disturb())
             self._phase = "draining: no more is sent"
@@ -109,6 +113,8 @@ class Stage:
         finally:
             await _end(watching)
             await _end(crew)
+            await _end(serving)
+            await self.server.stop()
         await self._look()
 
     async def _with(self, helpers: tuple[asyncio.Future[None], ...], work: Coroutine[Any, Any, None]) -> None:
@@ -210,6 +216,7 @@ class Stage:
             duration_seconds=self._plan.duration_seconds,
             phase=self._phase,
             url=self._app.url,
+            server=self.server,
         )
 
 

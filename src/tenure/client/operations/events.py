@@ -148,7 +148,8 @@ async def _about(access: Access, choice: EventChoice, query: EventQuery, first: 
 async def _last_before(access: Access, choice: EventChoice, query: EventQuery, first: int, last: int) -> EventPage:
     """Reads back in pages, as far as one call may."""
     end = last + 1 if not query.before else min(query.before, last + 1)
-    place, found, looked_at = end, [], 0
+    found: list[StoredEvent] = []
+    place, looked_at = end, 0
     while first and place > first and len(found) < query.limit and looked_at < _MOST_LOOKED_AT:
         begin = max(first, place - _PAGE)
         page = [one for one in await access.state.journal.read(begin - 1, place - begin) if one.seq < place]

@@ -22,6 +22,8 @@ from tenure.rules.queue_pattern import has_pattern, served_of
 ENDED = (MessageState.COMPLETED, MessageState.CANCELLED)
 #: So many rows are read before somebody is asked.
 MOST_ROWS = 200_000
+#: So many rows are read to find out whether there is another message; beyond these, there may be.
+_LOOK_AHEAD = 1_000
 #: Of more queues than this the newest finished ones are not merged: that would be a read for each.
 _MOST_MERGED = 100
 
@@ -39,14 +41,20 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     looked_until: float | None = None
 
 
-async def listing(access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None) -> Listing:
-    """At most `query.limit` messages; those that have ended newest first. `keep`: only these, in the order of pages."""
+async def listing(
+    access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None, most_rows: int | None = None
+) -> Listing:
+    """At most `query.limit` messages; those that have ended newest first.
+
+    `keep`: only these, in the order of pages. `most_rows`: read so many rows at most; None: `MOST_ROWS`.
+    """
+    most = MOST_ROWS if most_rows is None else most_rows
     if query.states[0] not in ENDED:
-        return await _paged(access, query, keep)
+        return await _paged(access, query, most, keep)
     newest_first = msgspec.structs.replace(query, backwards=True)
     queues = await _queues(access, query)
     if query.cursor or len(queues) == 1 or len(queues) > _MOST_MERGED:
-        return await _paged(access, newest_first)
+        return await _paged(access, newest_first, most)
     one_more = msgspec.structs.replace(newest_first, limit=query.limit + 1)
     found = await _newest(access, queues, one_more)
     return Listing(messages=found[: query.limit], is_more=len(found) > query.limit)
@@ -59,18 +67,22 @@ async def _queues(access: Access, query: Query) -> list[str]:
     return known if query.queues is None else served_of(known, query.queues)
 
 
-async def _paged(access: Access, query: Query, keep: Callable[[Browsed], bool] | None = None) -> Listing:
+async def _paged(access: Access, query: Query, most: int, keep: Callable[[Browsed], bool] | None = None) -> Listing:
     found: list[Browsed] = []
     looked_at, until = 0, None
     cursor: str | None = query.cursor
-    while cursor is not None and len(found) < query.limit and looked_at < MOST_ROWS:
-        left = query.limit - len(found)
-        page = await access.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left))
+    while cursor is not None and len(found) < query.limit and looked_at < most:
+        left, rows = query.limit - len(found), min(query.look_at, most - looked_at)
+        page = await access.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left, look_at=rows))
         found += page.messages if keep is None else filter(keep, page.messages)
         looked_at, cursor = looked_at + page.looked_at, page.cursor
         until = page.looked_until if page.looked_until is not None else until
     messages = await _read(access, found, has_ended=query.states[0] in ENDED)
-    if cursor is not None and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor)):
+    if (
+        cursor is not None
+        and looked_at < most
+        and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor))
+    ):
         cursor = None
     return Listing(
         messages=messages, is_more=cursor is not None, cursor=cursor, looked_at=looked_at, looked_until=until
@@ -79,7 +91,8 @@ async def _paged(access: Access, query: Query, keep: Callable[[Browsed], bool] |
 
 async def _is_more(access: Access, query: Query) -> bool:
     """Whether one more is there, or may be: this part of the messages has none, and there are further parts."""
-    page = await access.broker.browse(msgspec.structs.replace(query, limit=1, bodies=False))
+    rows = min(query.look_at, _LOOK_AHEAD)
+    page = await access.broker.browse(msgspec.structs.replace(query, limit=1, bodies=False, look_at=rows))
     return bool(page.messages) or page.cursor is not None
 
 

@@ -20,7 +20,7 @@ from tenure.client.operations.bulk import (
 from tenure.client.operations.ids import find_records
 from tenure.client.operations.listed_message import ListedMessage
 from tenure.client.operations.message_detail import MessageDetail, fetch
-from tenure.client.operations.message_list import ENDED, Listing, listing
+from tenure.client.operations.message_list import ENDED, MOST_ROWS, Listing, listing
 from tenure.client.operations.naming import check_known, full_name, paused, wanted_queues
 from tenure.client.operations.operations import Operations
 from tenure.client.operations.redaction import redacted_detail, redacted_listed
@@ -58,6 +58,8 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
     scan: bool = False
     #: The other way round: the newest arrival, the latest deadline or the newest end first. What has ended always is.
     newest_first: bool = False
+    #: Read so many messages at most to find these; `MessagePage.after` goes on. A rare match costs many short calls.
+    look_at: int = MOST_ROWS
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +111,9 @@ class MessageOperations(Operations):
         states = _states(access, query)
         hidden = tuple(hidden_states(access.broker, query.states, scan=query.scan))
         queues = await wanted_queues(access, query.queues)
-        found = await listing(access, _asked(query, states, queues)) if states and queues != () else _NOTHING
+        found = _NOTHING
+        if states and queues != ():
+            found = await listing(access, _asked(query, states, queues), most_rows=query.look_at)
         if query.queues and not found.messages and not found.is_more:
             names = [full_name(access, queue) for queue in query.queues if not is_pattern(queue)]
             await check_known(access, names)
@@ -206,8 +210,8 @@ def _states(access: Access, query: MessageQuery) -> list[MessageState]:
     if {*states} & {*ENDED} and {*states} - {*ENDED}:
         msg = "ask for completed and cancelled messages apart from the others: they have another order"
         raise BadArgument(msg)
-    if query.limit < 1:
-        msg = f"limit={query.limit!r} is no page; ask for at least 1 message"
+    if query.limit < 1 or query.look_at < 1:
+        msg = f"limit={query.limit!r} and look_at={query.look_at!r}: a page has at least 1 message"
         raise BadArgument(msg)
     _check_text(access, query)
     if len(states) == 1:

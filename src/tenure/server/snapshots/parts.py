@@ -5,6 +5,7 @@ counts down by these, whatever its own clock shows. `None` is "cannot be known",
 """
 
 from enum import StrEnum
+from typing import TypeVar
 
 import msgspec
 
@@ -19,7 +20,9 @@ from tenure.client.operations.overview.rows import (
 from tenure.query import HeldLease
 
 #: Rows of an overview: with more it would not fit into 8 kB, and is sent to every viewer each second.
-_QUEUES, _TASKS, _LEASES = 10, 5, 5
+_QUEUES, _TASKS, _LEASES = 10, 4, 5
+
+Row = TypeVar("Row", QueueOverview, TaskOverview)
 
 
 class SnapshotPart(StrEnum):
@@ -91,7 +94,7 @@ def overview_of(overview: Overview, times: SnapshotTimes) -> OverviewSnapshot:
         **msgspec.structs.asdict(times),
         headline=overview.headline,
         window_seconds=overview.window_seconds,
-        total=overview.total,
+        total=msgspec.structs.replace(overview.total, flow=_rounded(overview.total.flow)),
         queue_count=len(overview.queues),
         queues=tuple(map(_short_queue, sorted(overview.queues, key=_trouble)[:_QUEUES])),
         task_count=len(overview.tasks),
@@ -129,12 +132,28 @@ def _since(lease: HeldLease) -> tuple[float, str]:
 
 
 def _short_queue(row: QueueOverview) -> QueueOverview:
-    return msgspec.structs.replace(row, flow=_short(row.flow))
+    return msgspec.structs.replace(_rounded_row(row), flow=msgspec.structs.replace(_rounded(row.flow), history=()))
 
 
 def _short_task(row: TaskOverview) -> TaskOverview:
-    return msgspec.structs.replace(row, flow=_short(row.flow))
+    return msgspec.structs.replace(_rounded_row(row), flow=msgspec.structs.replace(_rounded(row.flow), history=()))
 
 
-def _short(flow: Flow) -> Flow:
-    return msgspec.structs.replace(flow, history=())
+def _rounded_row(row: Row) -> Row:
+    return msgspec.structs.replace(
+        row, oldest_seconds=_short(row.oldest_seconds, 1), drains_in_seconds=_short(row.drains_in_seconds, 1)
+    )
+
+
+def _rounded(flow: Flow) -> Flow:
+    """Digits that nobody reads are a part of 8 kB."""
+    return Flow(
+        in_per_second=_short(flow.in_per_second), out_per_second=_short(flow.out_per_second),
+        p50_seconds=_short(flow.p50_seconds, 6), p95_seconds=_short(flow.p95_seconds, 6),
+        error_share=_short(flow.error_share, 6), lease_use=_short(flow.lease_use, 6),
+        history=tuple(round(one, 3) for one in flow.history),
+    )  # fmt: skip
+
+
+def _short(figure: float | None, digits: int = 3) -> float | None:
+    return None if figure is None else round(figure, digits)

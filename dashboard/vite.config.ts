@@ -3,10 +3,11 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { licenses } from "./scripts/licenses.ts";
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), licenses()],
   build: {
     outDir: "../src/tenure/server/static",
     emptyOutDir: true,

@@ -23,7 +23,7 @@ describe("durations", () => {
 test("numbers", () => {
   expect([count(1284), count(1284, true), count(0)]).toEqual(["1,284", "≈ 1,284", "0"]);
   expect([rate(0), rate(0.01), rate(18.24), rate(312.4)]).toEqual(["0", "<0.1", "18.2", "312"]);
-  expect([share(0), share(0.0004), share(0.004), share(0.5), share(3.8)]).toEqual(["0 %", "<0.1 %", "0.4 %", "50 %", "380 %"]);
+  expect([share(0), share(0.0004), share(0.004), share(0.5), share(3.8), share(39.3)]).toEqual(["0 %", "<0.1 %", "0.4 %", "50 %", "380 %", "39 ×"]);
   expect([bytes(148), bytes(4_402_341_478), bytes(999_999)]).toEqual(["148 B", "4.4 GB", "1.0 MB"]);
   expect([plural(1, "lease"), plural(2, "lease"), plural(1200, "lease")]).toEqual(["1 lease", "2 leases", "1,200 leases"]);
 });

@@ -33,6 +33,7 @@ export function share(value: Maybe): string {
   const percent = value * 100;
   if (percent === 0) return "0 %";
   if (percent < 0.1) return "<0.1 %";
+  if (value >= 10) return `${whole.format(value)} ×`;
   return percent < 9.95 ? `${percent.toFixed(1)} %` : `${Math.round(percent)} %`;
 }
 

@@ -35,7 +35,7 @@ function Against({ lease, figures }: LeaseRow) {
 }
 
 export const leaseColumns: readonly Column<LeaseRow>[] = [
-  { key: "state", title: C.state, width: "98px", cell: ({ lease }) => <State lease={lease} /> },
+  { key: "state", title: C.state, width: "106px", cell: ({ lease }) => <State lease={lease} /> },
   { key: "task", title: C.task, cell: ({ lease }) => <span className="flex items-baseline gap-2"><b className="max-w-full shrink-0 truncate font-[550]">{lease.task ?? words.unknown}</b><span className="min-w-0 truncate"><MessageLink id={lease.id} /></span></span> },
   { key: "worker", title: C.worker, width: "11%", from: "lg", cell: ({ lease }) => <WorkerName owner={lease.owner} /> },
   { key: "running", title: C.runningFor, width: "96px", isNumber: true, from: "sm", cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },

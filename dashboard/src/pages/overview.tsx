@@ -142,8 +142,8 @@ function FlowPlot({ report, window }: { report: FiguresReport | undefined; windo
     const text = (value: number | null) => count(value);
     return [
       { name: W.completed, hue: "--done-fill", filled: true, values: points.map((one) => perMinute(one.figures.counts["completed"])), text },
-      { name: W.retriedWord, hue: "--soon", values: points.map((one) => perMinute(one.figures.counts["retried"])), text },
-      { name: W.deadWord, hue: "--dead-fill", filled: true, values: points.map((one) => perMinute(one.figures.counts["dead"])), text },
+      { name: W.retriedWord, hue: "--soon", isRare: true, values: points.map((one) => perMinute(one.figures.counts["retried"])), text },
+      { name: W.deadWord, hue: "--dead-fill", filled: true, isRare: true, values: points.map((one) => perMinute(one.figures.counts["dead"])), text },
     ];
   }, [points]);
   const marks = useMemo(() => events.filter((one) => MARKED.has(one.type)).map((one) => ({ at: one.at, text: markText(one.type, one.payload) })).sort((one, other) => one.at - other.at), [events]);

@@ -15,7 +15,7 @@ import { StateWord } from "../parts/state-word";
 import { Gauge, TickText } from "../parts/tick";
 import { DurationScale } from "../queues/duration-scale";
 import { QueueActs } from "../queues/queue-acts";
-import { errors, leaseUse, NEAR, times } from "../queues/queue-columns";
+import { errors, isNear, leaseUse, times } from "../queues/queue-columns";
 import { Reliability } from "../queues/reliability";
 import { words } from "../words";
 
@@ -83,7 +83,7 @@ function Numbers({ queue, report }: { queue: QueueOverview; report: FiguresRepor
         <Sparkline values={points.map((one) => one.figures.error_share)} className="mt-1.5 h-6.5 w-full" label={C.errors} least={0.05} />
       </Figure>
       <Figure label={words.overview.leaseUse} value={share(use)} beside={times_ ? `p99 ${duration(times_.p99)}` : undefined}>
-        <div className="flex h-8 items-end pb-2"><Gauge part={use ?? 0} kind={use !== null && use > NEAR ? "soon" : "calm"} className="w-full" label={C.leaseUse} /></div>
+        <div className="flex h-8 items-end pb-2"><Gauge part={use ?? 0} kind={isNear(use) ? "soon" : "calm"} className="w-full" label={C.leaseUse} /></div>
       </Figure>
     </Figures>
   );
@@ -112,7 +112,7 @@ const taskColumns = (known: ReadonlyMap<string, TaskStatus>): readonly Column<Co
   { key: "completed", title: words.overview.completed, width: "96px", isNumber: true, from: "sm", cell: (row) => count(row.counts["completed"] ?? 0) },
   { key: "out", title: C.out, width: "76px", isNumber: true, from: "sm", cell: (row) => rate(row.rate_out) },
   { key: "use", title: C.leaseUse, width: "88px", from: "md", cell: (row) => leaseUse(row.lease_use) },
-  { key: "times", title: C.times, width: "190px", isNumber: true, cell: (row) => times(row, { p50_seconds: null, p95_seconds: null }) },
+  { key: "times", title: C.times, width: "180px", isNumber: true, from: "sm", cell: (row) => times(row, { p50_seconds: null, p95_seconds: null }) },
   { key: "errors", title: C.errors, width: "80px", isNumber: true, cell: (row) => errors(row.error_share) },
 ];
 

@@ -25,7 +25,7 @@ export function Panel({ title, aside, actions, children, className = "", label, 
         <header>
           <h2>{title}</h2>
           {aside && <span className="aside">{aside}</span>}
-          {actions && <span className="ml-auto flex items-center gap-1.5 self-center">{actions}</span>}
+          {actions && <span className="ml-auto flex min-w-0 flex-wrap items-center justify-end gap-1.5 self-center">{actions}</span>}
         </header>
       )}
       {children}

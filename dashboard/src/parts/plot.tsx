@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { clockMinute, clockTime, dayOf } from "../format/moment";
+import { shortCount } from "../format/number";
 import { onThemeChange } from "../shell/theme";
 
 export interface Series {
@@ -10,6 +11,8 @@ export interface Series {
   hue: string;
   values: readonly (number | null)[];
   filled?: boolean;
+  /** On a scale of its own, to the right: what is rare beside what is plenty. */
+  isRare?: boolean;
   text: (value: number | null) => string;
 }
 
@@ -19,6 +22,8 @@ export interface Mark {
 }
 
 const HEIGHT = 176;
+/** What is rare stays in the lower part of the plot. */
+const RARE_ROOM = 2.6;
 
 export default function Plot({ at, series, marks = [], label, least = 1 }: { at: readonly number[]; series: readonly Series[]; marks?: readonly Mark[]; label: string; least?: number }) {
   const frame = useRef<HTMLDivElement>(null);
@@ -66,14 +71,21 @@ function options(width: number, latest: { current: { at: readonly number[]; seri
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 5 }, drag: { x: false, y: false } },
-    scales: { x: { time: true }, y: { range: (_, __, top) => [0, Math.max(least, top * 1.12)] } },
+    scales: {
+      x: { time: true },
+      y: { range: (_, __, top) => [0, Math.max(least, top * 1.12)] },
+      rare: { range: (_, __, top) => [0, Math.max(4, top * RARE_ROOM)] },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 22, space: 90, values: (_, splits, __, ___, step) => splits.map((one) => (step >= 86_400 ? dayOf(one) : clockMinute(one))) },
       { ...axis, size: 40, space: 44, values: (_, splits) => splits.map((one) => (one === 0 ? "0" : one >= 1000 ? `${+(one / 1000).toFixed(1)}k` : String(+one.toFixed(1)))) },
+      ...(latest.current.series.some((one) => one.isRare)
+        ? [{ ...axis, scale: "rare", side: 1 as const, size: 34, space: 40, grid: { show: false }, values: (_: uPlot, splits: number[]) => splits.map((one) => (Number.isInteger(one) ? shortCount(one) : "")) }]
+        : []),
     ],
     series: [
       {},
-      ...latest.current.series.map((one) => ({ label: one.name, stroke: hue(one.hue), width: 1.5, points: { show: false }, spanGaps: false, ...(one.filled ? { fill: `color-mix(in srgb, ${hue(one.hue)} 14%, transparent)` } : {}) })),
+      ...latest.current.series.map((one) => ({ label: one.name, scale: one.isRare ? "rare" : "y", stroke: hue(one.hue), width: 1.5, points: { show: false }, spanGaps: false, ...(one.filled ? { fill: `color-mix(in srgb, ${hue(one.hue)} 14%, transparent)` } : {}) })),
     ],
     hooks: {
       draw: [(u) => drawMarks(u, latest.current.marks, hue("--faint"), hue("--soft"), font)],

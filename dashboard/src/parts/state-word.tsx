@@ -37,7 +37,7 @@ function Shape({ state }: { state: StateName }) {
 export function StateWord({ state, label, calm }: { state: StateName; label?: string; calm?: boolean }) {
   const loud = !calm && (state === "overdue" || state === "dead" || state === "gone");
   return (
-    <span className={`inline-flex items-center gap-1.5 ${HUES[state]} ${loud ? "font-semibold" : ""}`}>
+    <span className={`inline-flex items-center gap-1.5 align-middle ${HUES[state]} ${loud ? "font-semibold" : ""}`}>
       <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true" className="shrink-0">
         <Shape state={state} />
       </svg>

@@ -11,8 +11,11 @@ import { words } from "../words";
 
 const C = words.columns;
 /** From this part of the lease on a bar is amber: p95 of the runs comes near its end. */
-export const NEAR = 0.8;
+const NEAR = 0.8;
 const MANY_ERRORS = 0.01;
+
+/** Over the whole lease, runs live by their heartbeats, which is nothing to worry about. */
+export const isNear = (use: number | null) => use !== null && use > NEAR && use <= 1;
 
 export interface QueueRow {
   queue: QueueOverview;
@@ -22,7 +25,7 @@ export interface QueueRow {
 
 export function leaseUse(use: number | null) {
   if (use === null) return <span className="text-faint">{words.unknown}</span>;
-  return <Gauge thin part={use} className="w-14" kind={use > NEAR ? "soon" : "calm"} label={`${words.columns.leaseUse} ${share(use)}`} />;
+  return <Gauge thin part={use} className="w-14" kind={isNear(use) ? "soon" : "calm"} label={`${words.columns.leaseUse} ${share(use)}${use > 1 ? `: ${words.task.beats}` : ""}`} />;
 }
 
 export function times(figures: Figures | undefined, flow: { p50_seconds: number | null; p95_seconds: number | null }): string {

@@ -67,7 +67,7 @@ export const words = {
   columns: {
     queue: "queue", task: "task", fiveMinutes: "5 min", waiting: "waiting", delayed: "delayed", running: "running", dead: "dead",
     oldest: "oldest", leaseUse: "lease use", in: "in/s", out: "out/s", times: "p50 · p95 · p99", shortTimes: "p50 · p99", errors: "errors", workers: "workers",
-    state: "state", worker: "worker", runningFor: "running for", against: "against its p99", left: "lease left", beats: "beats · last",
+    state: "state", worker: "worker", runningFor: "running for", against: "against its p99", left: "lease left", leftBar: "lease left, as a bar", acts: "acts", beats: "beats · last",
     attempt: "attempt", progress: "progress", id: "id", age: "age", reason: "reason", count: "count", trend: "24 h", first: "first",
     last: "last", host: "host", since: "since", holds: "holds", silent: "heard", queues: "queues", schedule: "schedule", when: "when",
     next: "next", at: "time", event: "event", message: "message", what: "about", who: "who", whence: "through", name: "name", value: "value",
@@ -82,7 +82,7 @@ export const words = {
     sweepTakes: (span: string) => `the sweep takes them in ${span}`, sweepTakesNow: "the sweep is due now",
     nothing: "Nothing is leased", nothingMore: "Messages that a worker runs appear here, with their leases and beats.",
     nothingFiltered: "No lease matches these filters.",
-    group: "Group by worker", ungroup: "Group by state",
+    strip: "Sweeps", group: "Group by worker", ungroup: "Group by state",
     noP99: "no run of this task was measured in the last hour",
     p99: (span: string) => `p99 ${span}`,
     asIs: (p99: string, runs: string) => `p99 of its task: ${p99}, of ${runs} runs in the last hour`,

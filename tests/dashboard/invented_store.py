@@ -193,7 +193,7 @@ def leases() -> LeasesSnapshot:
 def many_leases(number: int) -> LeasesSnapshot:
     """So many that a page must not draw them all."""
     rows = [
-        _lease(f"{place:032x}", "resize", "default-tasks", _WEB[place % 2], 0.5 + place * 0.01, 5.0 + place % 240 * 0.1, 1)
+        _lease(f"{place:032x}", "resize", "default-tasks", _WEB[place % 2], 0.5 + place * 0.01, 5.0 + place % 240 * 0.1, 0)
         for place in range(number)
     ]
     return LeasesSnapshot(**_TIMES, leases=tuple(rows), is_cut=False)

@@ -41,7 +41,7 @@ export const leaseColumns: readonly Column<LeaseRow>[] = [
   { key: "running", title: C.runningFor, width: "96px", isNumber: true, from: "sm", cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },
   { key: "against", title: C.against, width: "128px", from: "sm", cell: (row) => <Against {...row} /> },
   { key: "left", title: C.left, width: "76px", isNumber: true, cell: ({ lease }) => <Left lease={lease} /> },
-  { key: "bar", title: "", width: "60px", from: "md", cell: ({ lease }) => <TickBar thin className="w-full" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} /> },
+  { key: "bar", title: <span className="sr-only">{C.leftBar}</span>, width: "60px", from: "md", cell: ({ lease }) => <TickBar thin className="w-full" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} /> },
   { key: "beats", title: C.beats, width: "96px", isNumber: true, from: "xl", cell: ({ lease }) => <TickText of={(now) => `${count(lease.beats)} · ${lease.last_beat_at === null ? words.leases.noBeat : wholeDuration(Math.max(0, now - lease.last_beat_at))}`} /> },
   { key: "attempt", title: C.attempt, width: "72px", isNumber: true, from: "lg", cell: ({ lease }) => count(lease.attempt) },
   { key: "progress", title: C.progress, width: "84px", isNumber: true, from: "xl", cell: ({ lease }) => (lease.progress ? <span title={lease.progress.note}>{lease.progress.fraction === null ? lease.progress.note : share(lease.progress.fraction)}</span> : <span className="text-faint">{words.unknown}</span>) },

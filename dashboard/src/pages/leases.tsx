@@ -91,7 +91,7 @@ function Strip({ data, sections, filtered }: { data: LeasesSnapshot | undefined;
   const item = (number: number, word: string, hue = "") => <span className={number && hue ? hue : ""}><b className={`font-semibold tabular-nums ${number && hue ? hue : "text-ink"}`}>{data ? count(number) : words.loading}</b> {word}</span>;
   const sweep = (now: number) => (!data ? words.loading : data.next_sweep_at === null ? words.unknown : `${Math.max(0, Math.ceil(data.next_sweep_at - now))} s`);
   return (
-    <section aria-label={W.title} className="panel flex flex-wrap gap-x-5.5 gap-y-1 px-4 py-2.5 text-soft">
+    <section aria-label={W.strip} className="panel flex flex-wrap gap-x-5.5 gap-y-1 px-4 py-2.5 text-soft">
       {item(sections.held.length + sections.late.length + sections.overdue.length, W.held)}
       {item(sections.late.length, W.late, "text-soon-ink")}
       {item(sections.overdue.length, W.overdue, "text-dead")}

@@ -35,7 +35,7 @@ export default function SchedulesPage() {
     { key: "outcome", title: C.outcome, width: "108px", from: "md", cell: (row) => (row.message_id ? <button type="button" className="hover:underline" title={row.message_id} onClick={() => open(row.message_id!)}>{row.message_state ? <StateWord state={row.message_state} /> : <span className="mono text-soft">{shortId(row.message_id)}</span>}</button> : <span className="text-faint">{words.unknown}</span>) },
     { key: "next", title: C.next, width: "84px", isNumber: true, cell: (row) => (row.paused ? <span className="text-faint">{words.unknown}</span> : <Until at={row.next_at} />) },
     {
-      key: "acts", title: "", width: "160px", isNumber: true, from: "sm",
+      key: "acts", title: <span className="sr-only">{C.acts}</span>, width: "160px", isNumber: true, from: "sm",
       cell: (row) => (
         <span className="inline-flex gap-1.5">
           {row.in_app && button(W.runNow, () => setAsks({ what: "run", name: row.name }))}

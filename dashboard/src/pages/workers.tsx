@@ -32,7 +32,7 @@ interface WorkerRow {
 
 const columns: readonly Column<WorkerRow>[] = [
   { key: "state", title: C.state, width: "112px", cell: (row) => <StateWord state={row.state} /> },
-  { key: "worker", title: C.worker, cell: (row) => <span className="flex items-baseline gap-2"><b className="min-w-0 truncate font-[550]">{row.worker?.name ?? ownerName(row.id)}</b><span className="mono text-faint max-sm:hidden">{row.id.slice(row.id.lastIndexOf("/") + 1).slice(0, 6)}</span></span> },
+  { key: "worker", title: C.worker, cell: (row) => <span className="flex items-baseline gap-2"><b className="min-w-0 truncate font-[550]">{row.worker?.name ?? ownerName(row.id)}</b><span className="mono text-soft max-sm:hidden">{row.id.slice(row.id.lastIndexOf("/") + 1).slice(0, 6)}</span></span> },
   { key: "host", title: C.host, width: "14%", from: "lg", cell: (row) => <span className="text-soft">{row.proof ?? (row.worker ? `${row.worker.host} · ${row.worker.pid}` : words.unknown)}</span> },
   { key: "holds", title: C.holds, width: "132px", cell: (row) => <Holds row={row} /> },
   { key: "soonest", title: W.soonest, width: "96px", isNumber: true, from: "md", cell: (row) => <Soonest leases={row.leases} /> },

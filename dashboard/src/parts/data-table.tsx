@@ -108,7 +108,7 @@ export function DataTable<Row>({ columns, sections, rowKey, onOpen, openKey, lab
             if (line.row === undefined) {
               return (
                 <tr key={`:${line.section.key}`} className={`section ${line.section.kind ?? ""}`}>
-                  <td colSpan={width} className="relative z-1 overflow-visible!">{line.section.title}</td>
+                  <td colSpan={width} className="relative z-1 overflow-visible!"><span className="inline-block max-w-[calc(100cqw-28px)] truncate align-middle">{line.section.title}</span></td>
                   {rest.map((column) => <td key={column.key} className={FROM[column.from!]} />)}
                 </tr>
               );

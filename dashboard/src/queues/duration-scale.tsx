@@ -26,13 +26,15 @@ export function DurationScale({ times, lease, use }: { times: Quantiles; lease: 
         <Label left={at(times.p99)} text="p99" below />
         {lease !== null && <Label left={at(lease)} text={W.lease} />}
       </div>
-      <dl className="m-0 flex flex-wrap gap-x-6 gap-y-1 text-[13px]">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-6 text-[13px]">
+      <dl className="m-0 flex flex-wrap gap-x-6 gap-y-1">
         {([["p50", times.p50], ["p95", times.p95], ["p99", times.p99], [W.mean, times.mean]] as const).map(([name, seconds]) => (
           <div key={name} className="flex gap-1.5"><dt className="text-soft">{name}</dt><dd className="m-0 tabular-nums">{duration(seconds)}</dd></div>
         ))}
         {lease !== null && <div className="flex gap-1.5"><dt className="text-soft">{W.lease}</dt><dd className="m-0 tabular-nums">{duration(lease)}</dd></div>}
-        <dd className="m-0 ml-auto text-faint">{W.runs(count(times.count))}</dd>
       </dl>
+      <p className="m-0 text-faint">{W.runs(count(times.count))}</p>
+      </div>
       {lease !== null && use !== null && <p className="m-0 mt-2">{W.sentence(duration(times.p99), duration(lease), share(use))} <span className="text-soft">{use <= 0.8 ? W.fits : use > 1 ? W.beats : W.near}</span></p>}
     </div>
   );

@@ -57,6 +57,7 @@ export const words = {
     longest: "Longest runs", longestNone: "Nothing runs.", newestDead: "Newest dead letters", newestDeadNone: "No dead letters.",
     noQueues: "No queues yet",
     noQueuesMore: "A queue appears with its first message. Send one from your code or from a shell:",
+    noQueuesCommand: `tenure submit jobs:app greet '{"name": "Ada"}'`,
     noPlot: "Nothing was counted in this time.",
     noTasks: "Nothing was counted in the last minute.",
     windows: { "3600": "last hour", "21600": "last 6 hours", "86400": "last day" } as Record<string, string>,

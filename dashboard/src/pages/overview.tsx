@@ -41,7 +41,7 @@ export default function OverviewPage() {
       <Headline data={data} />
       <FiveNumbers data={data} history={history.data} groups={groups.data} />
       {isEmpty ? (
-        <Panel><Empty title={W.noQueues} command={'tenure submit jobs:app greet name=Ada'}>{W.noQueuesMore}</Empty></Panel>
+        <Panel><Empty title={W.noQueues} command={W.noQueuesCommand}>{W.noQueuesMore}</Empty></Panel>
       ) : (
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_296px]">
           <div className="flex min-w-0 flex-col gap-4">

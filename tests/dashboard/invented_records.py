@@ -1,5 +1,7 @@
 """More of the invented store: single messages with their lives, events, acts, settings."""
 
+# ruff: noqa: E501 - one row of data a line, however long
+
 from typing import Any
 
 import msgspec
@@ -43,14 +45,21 @@ def dead_message() -> MessageDetail:
     body = msgspec.Raw(b'{"to":"ada@example.org","subject":"Your order 4711","body":"Thank you."}')
     message = Message(id=DEAD_ID, queue="mail", task="send_mail", body=body, client="southhaven", sent_at=NOW - 152)
     failed = Reason("error", "SMTPServerDisconnected: Connection unexpectedly closed", "", "SMTPServerDisconnected")
-    reason = Reason("max_attempts", "gave up after 3 of 3 attempts; the last one: SMTPServerDisconnected: Connection unexpectedly closed", TRACEBACK, "SMTPServerDisconnected")
+    reason = Reason(
+        "max_attempts",
+        "gave up after 3 of 3 attempts; the last one: SMTPServerDisconnected: Connection unexpectedly closed",
+        TRACEBACK,
+        "SMTPServerDisconnected",
+    )
     life = (
         Step(at=NOW - 152, what="sent"),
         Step(at=NOW - 148.9, what="failed", owner="web-1/77aa10ff", reason=failed, attempt=1, seconds=2.9, after_seconds=4.0),
         Step(at=NOW - 141.2, what="failed", owner="web-2/c0de5511", reason=failed, attempt=2, seconds=3.1, after_seconds=16.0),
         Step(at=NOW - 120.0, what="dead", owner="web-1/77aa10ff", reason=reason, attempt=3, seconds=4.8),
     )  # fmt: skip
-    return _detail(message, MessageState.DEAD, life, counters=Counters(3, 3), finished_at=NOW - 120, reason=reason, attempt=3)
+    return _detail(
+        message, MessageState.DEAD, life, counters=Counters(3, 3), finished_at=NOW - 120, reason=reason, attempt=3
+    )
 
 
 def _detail(message: Message, state: MessageState, life: tuple[Step, ...], **more: Any) -> MessageDetail:
@@ -95,7 +104,10 @@ def events() -> EventPage:
         (12, EventKind.CANCELLED, {"queue": "markdown", "data": {"count": 3, "ids": [], "by": "ada", "triggered_by": "http"}}),
         (4, EventKind.LEASE_LOST, {"queue": "transcode", "task": "transcode", "message_id": OVERDUE_ID, "owner": "gpu-3/9f21b0b0", "seconds": 1895.0, "data": {"code": "overdue"}}),
     ]  # fmt: skip
-    entries = [EventEntry(seq=4700 + place, kind=kind, at=NOW - ago, **fields) for place, (ago, kind, fields) in enumerate(told)]
+    entries = [
+        EventEntry(seq=4700 + place, kind=kind, at=NOW - ago, **fields)
+        for place, (ago, kind, fields) in enumerate(told)
+    ]
     return EventPage(events=tuple(entries), after=4712, before=4700, first=1, last=4711, gap=False)
 
 
@@ -113,9 +125,14 @@ def acts() -> ActList:
 
 def settings() -> SettingList:
     """What is in force."""
-    rows = [
+    rows: list[tuple[str, str | int | None, str, str]] = [
         ("url", "redis://queue-1:6379/0", "environment", "TENURE_URL"), ("client", "southhaven", "environment", "CLIENT_ID"), ("lease_seconds", 30, "default", "TENURE_LEASE"),
         ("max_attempts", 5, "environment", "MAX_ATTEMPTS"), ("sweep_batch", 100, "default", "TENURE_SWEEP_BATCH"), ("sweep_interval_seconds", 5, "default", "TENURE_SWEEP_INTERVAL"),
         ("journal_keep_seconds", 604800, "default", "TENURE_JOURNAL_KEEP"), ("secret_key", "…", "environment", "TENURE_SECRET_KEY"), ("claim_check", None, "default", "TENURE_CLAIM_CHECK"),
     ]  # fmt: skip
-    return SettingList(settings=tuple(SettingInForce(name=name, value=value, source=source, variable=variable) for name, value, source, variable in rows))
+    return SettingList(
+        settings=tuple(
+            SettingInForce(name=name, value=value, source=source, variable=variable)
+            for name, value, source, variable in rows
+        )
+    )

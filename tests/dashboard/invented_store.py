@@ -5,6 +5,8 @@ clock, no chance but a seeded one. It shows what is rare in one place: overdue, 
 dead worker, a message with a life of its own.
 """
 
+# ruff: noqa: E501 - one row of data a line, however long
+
 import math
 import random
 from typing import Any
@@ -80,11 +82,18 @@ def _flow(row: tuple[Any, ...], seed: int, *, history: bool) -> Flow:
 def _queues(*, history: bool) -> tuple[QueueOverview, ...]:
     return tuple(
         QueueOverview(
-            queue=row[0], waiting=row[1], running=row[2], oldest_seconds=row[3], drains_in_seconds=row[4],
-            grows=False if row[4] else None, workers=row[12], delayed=row[13], dead=row[14],
+            queue=row[0],
+            waiting=row[1],
+            running=row[2],
+            oldest_seconds=row[3],
+            drains_in_seconds=row[4],
+            grows=False if row[4] else None,
+            workers=row[12],
+            delayed=row[13],
+            dead=row[14],
             paused=Pause("reports", NOW - 840, "ops") if row[0] == "reports" else None,
             flow=_flow(row, seed, history=history),
-        )  # fmt: skip
+        )
         for seed, row in enumerate(_QUEUES)
     )
 
@@ -95,7 +104,9 @@ _TASK_OF = {"transcode": "transcode", "publish-site": "publish_site", "southhave
 
 def _tasks() -> tuple[TaskOverview, ...]:
     return tuple(
-        TaskOverview(queue=row[0], task=_TASK_OF[row[0]], running=row[2], waiting=row[1], flow=_flow(row, 0, history=False))
+        TaskOverview(
+            queue=row[0], task=_TASK_OF[row[0]], running=row[2], waiting=row[1], flow=_flow(row, 0, history=False)
+        )
         for row in sorted(_QUEUES, key=lambda row: -row[7])[:5]
     )
 
@@ -105,15 +116,27 @@ def tasks() -> TaskPage:
     policy = TaskPolicy(max_attempts=3, lease_seconds=30.0, heartbeat=True, max_hold_seconds=2700.0, concurrency=None,
                         runs_in="process", parameters=("match", "source", "bytes", "ladder"))  # fmt: skip
     rows = [
-        TaskStatus(task=_TASK_OF[row[0]], queue=row[0], in_app=True, policy=policy, running=row[2], waiting=row[1],
-                   flow=_flow(row, 0, history=False))  # fmt: skip
-        for row in _QUEUES if row[0] in _TASK_OF
+        TaskStatus(
+            task=_TASK_OF[row[0]],
+            queue=row[0],
+            in_app=True,
+            policy=policy,
+            running=row[2],
+            waiting=row[1],
+            flow=_flow(row, 0, history=False),
+        )
+        for row in _QUEUES
+        if row[0] in _TASK_OF
     ]
     return TaskPage(tasks=tuple(rows), window_seconds=60.0, after=None)
 
 
 def _quantiles(row: tuple[Any, ...]) -> Quantiles | None:
-    return None if row[8] is None else Quantiles(p50=row[8], p95=row[9], p99=row[10], mean=row[8] * 1.2, count=int(row[7] * 3600))
+    return (
+        None
+        if row[8] is None
+        else Quantiles(p50=row[8], p95=row[9], p99=row[10], mean=row[8] * 1.2, count=int(row[7] * 3600))
+    )
 
 
 def _figures(row: tuple[Any, ...], seconds: float, **change: Any) -> Figures:
@@ -160,7 +183,9 @@ def figures(seconds: int = 3600, step: int = 60, queue: str | None = None, task:
 # -- leases and workers ------------------------------------------------------------------------------
 
 
-def _lease(id: str, task: str, queue: str, owner: str, running: float, left: float, beats: int, **more: Any) -> HeldLease:
+def _lease(
+    id: str, task: str, queue: str, owner: str, running: float, left: float, beats: int, **more: Any
+) -> HeldLease:
     given: dict[str, Any] = {
         "id": id, "queue": queue, "task": task, "owner": owner, "fence": 88_000 + len(id), "attempt": 1,
         "leased_at": NOW - running, "deadline": NOW + left, "deadline_in": left, "seconds": 30.0, "beats": beats,
@@ -193,7 +218,9 @@ def leases() -> LeasesSnapshot:
 def many_leases(number: int) -> LeasesSnapshot:
     """So many that a page must not draw them all."""
     rows = [
-        _lease(f"{place:032x}", "resize", "default-tasks", _WEB[place % 2], 0.5 + place * 0.01, 5.0 + place % 240 * 0.1, 0)
+        _lease(
+            f"{place:032x}", "resize", "default-tasks", _WEB[place % 2], 0.5 + place * 0.01, 5.0 + place % 240 * 0.1, 0
+        )
         for place in range(number)
     ]
     return LeasesSnapshot(**_TIMES, leases=tuple(rows), is_cut=False)
@@ -202,15 +229,27 @@ def many_leases(number: int) -> LeasesSnapshot:
 def workers() -> WorkerPage:
     """Alive, silent and gone."""
     rows = []
-    for owner, slots, silent in (*((one, 24, 0.4) for one in _GPU[:2]), (_GPU[2], 24, 34.0), *((one, 64, 0.7) for one in _WEB)):
+    for owner, slots, silent in (
+        *((one, 24, 0.4) for one in _GPU[:2]),
+        (_GPU[2], 24, 34.0),
+        *((one, 64, 0.7) for one in _WEB),
+    ):
         name = owner.partition("/")[0]
         held = [HeldMessage(id=one.id, queue=one.queue, task=one.task) for one in _LEASES if one.owner == owner]
-        queues = ("transcode",) if name.startswith("gpu") else ("*-tasks", "collector", "mail", "markdown", "publish-site", "reports")
+        queues = (
+            ("transcode",)
+            if name.startswith("gpu")
+            else ("*-tasks", "collector", "mail", "markdown", "publish-site", "reports")
+        )
         rows.append(WorkerStatus(
             id=owner, name=name, host=f"{name}.example", pid=4000 + slots, started_at=NOW - 86_400 * 2.3 - slots * 60, queues=queues,
             concurrency=slots, holds=tuple(held), silent_seconds=silent, slot="",
         ))  # fmt: skip
-    return WorkerPage(workers=tuple(rows), gone=(GoneWorker(id="gpu-4/0badcafe", proof="its process has ended (exit -9)"),), after=None)
+    return WorkerPage(
+        workers=tuple(rows),
+        gone=(GoneWorker(id="gpu-4/0badcafe", proof="its process has ended (exit -9)"),),
+        after=None,
+    )
 
 
 def overview(*, well: bool = False) -> OverviewSnapshot:
@@ -245,14 +284,30 @@ def _listed(id: str, task: str | None, queue: str, state: MessageState, **more: 
 def messages() -> MessagePage:
     """One page, of every open state."""
     held = [
-        _listed(one.id, one.task, one.queue, MessageState.LEASED, owner=one.owner, deadline_in=one.deadline_in, progress=one.progress,
-                sent_at=(one.leased_at or NOW) - 0.2, age_seconds=NOW - (one.leased_at or NOW))  # fmt: skip
+        _listed(
+            one.id,
+            one.task,
+            one.queue,
+            MessageState.LEASED,
+            owner=one.owner,
+            deadline_in=one.deadline_in,
+            progress=one.progress,
+            sent_at=(one.leased_at or NOW) - 0.2,
+            age_seconds=NOW - (one.leased_at or NOW),
+        )
         for one in _LEASES[:7]
     ]
     ready = [
-        _listed(f"01a1ea38{number:02x}29cc01325bfa5b66{number + 8192:06x}", "ingest", "southhaven-tasks", MessageState.READY,
-                sent_at=NOW - 11.8 + number * 0.7, age_seconds=11.8 - number * 0.7, counters=Counters(),
-                key="match-4711" if number == 2 else None)  # fmt: skip
+        _listed(
+            f"01a1ea38{number:02x}29cc01325bfa5b66{number + 8192:06x}",
+            "ingest",
+            "southhaven-tasks",
+            MessageState.READY,
+            sent_at=NOW - 11.8 + number * 0.7,
+            age_seconds=11.8 - number * 0.7,
+            counters=Counters(),
+            key="match-4711" if number == 2 else None,
+        )
         for number in range(9)
     ]
     failed = ReasonText("error", "TimeoutError: no answer from the mail server within 5 s")
@@ -272,7 +327,7 @@ def messages() -> MessagePage:
 
 DEAD_ID = "01a1ea0077c1e2d3f4a5b6c7d8e9f001"
 
-TRACEBACK = '''Traceback (most recent call last):
+TRACEBACK = """Traceback (most recent call last):
   File "/usr/lib/python3.13/site-packages/tenure/runtime/handling.py", line 88, in _run
     return await self._call(ctx)
   File "/srv/app/jobs/mail.py", line 41, in send_mail
@@ -282,7 +337,7 @@ TRACEBACK = '''Traceback (most recent call last):
   File "/usr/lib/python3.13/site-packages/aiosmtplib/client.py", line 380, in send_message
     response = await self.sendmail(sender, recipients, text)
 aiosmtplib.errors.SMTPServerDisconnected: Connection unexpectedly closed
-'''
+"""
 
 
 def dead_groups() -> DeadGroups:
@@ -324,4 +379,12 @@ def schedules() -> SchedulePage:
 def session(*scopes: str, read_only: bool = False) -> SessionInfo:
     """Who looks."""
     chosen = tuple(sorted(scope for scope in ALL_SCOPES if not scopes or scope.value in scopes))
-    return SessionInfo(name="ada", scopes=chosen, queues=("*",), read_only=read_only, namespace=None, version="0.1.0", store="redis://queue-1:6379/0")
+    return SessionInfo(
+        name="ada",
+        scopes=chosen,
+        queues=("*",),
+        read_only=read_only,
+        namespace=None,
+        version="0.1.0",
+        store="redis://queue-1:6379/0",
+    )

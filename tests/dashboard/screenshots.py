@@ -1,6 +1,6 @@
 """Pictures of every page, in both themes and at phone width, into build/screenshots: `make screenshots`.
 
-    python -m tests.dashboard.screenshots [folder] [page ...]
+python -m tests.dashboard.screenshots [folder] [page ...]
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""The stage: the built dashboard in a browser whose server answers with the invented store, at a moment that stands still.
+"""The stage: the built dashboard in a browser, with the invented store behind it, at a moment that stands still.
 
-Nothing runs behind it: each request for data is answered here. Used for pictures, for looks at every page (`test_pages.py`)
-and for what a real store shows seldom.
+No server runs: each request is answered here. For pictures (`screenshots.py`), for looks at every page
+(`test_pages.py`), and for what a real store shows seldom.
 """
 
 import contextlib
@@ -24,11 +24,20 @@ STATIC = Path(tenure.__file__).parent / "server" / "static"
 ORIGIN = "http://dashboard.test"
 #: Each page, with what is opened on it.
 PAGES = {
-    "overview": "/", "queues": "/queues", "queue": "/queues/transcode?task=transcode", "leases": "/leases",
-    "lease": f"/leases?open={OVERDUE_ID}", "messages": "/messages", "message": f"/messages/{OVERDUE_ID}",
-    "message-dead": f"/messages/{DEAD_ID}", "dead": "/dead?group=c4dd7a1131b2116e", "workers": "/workers?worker=gpu-3%2F9f21b0b0",
-    "schedules": "/schedules", "events": "/events", "system": "/system",
-}  # fmt: skip
+    "overview": "/",
+    "queues": "/queues",
+    "queue": "/queues/transcode?task=transcode",
+    "leases": "/leases",
+    "lease": f"/leases?open={OVERDUE_ID}",
+    "messages": "/messages",
+    "message": f"/messages/{OVERDUE_ID}",
+    "message-dead": f"/messages/{DEAD_ID}",
+    "dead": "/dead?group=c4dd7a1131b2116e",
+    "workers": "/workers?worker=gpu-3%2F9f21b0b0",
+    "schedules": "/schedules",
+    "events": "/events",
+    "system": "/system",
+}
 
 Answer = Callable[[Mapping[str, list[str]]], Any]
 
@@ -36,12 +45,17 @@ Answer = Callable[[Mapping[str, list[str]]], Any]
 def _figures(query: Mapping[str, list[str]]) -> Any:
     given = {name: values[0] for name, values in query.items()}
     step = int(given.get("step", "0")) or 60
-    return invented_store.figures(int(float(given.get("seconds", "3600"))), step, given.get("queue"), given.get("task") or None)
+    return invented_store.figures(
+        int(float(given.get("seconds", "3600"))), step, given.get("queue"), given.get("task") or None
+    )
 
 
 def _stream(_query: Mapping[str, list[str]]) -> bytes:
     """What a stream says first; then it ends, as if the time stood still."""
-    times = {name: getattr(invented_store.leases(), name) for name in ("server_now", "made_at", "next_snapshot_in", "last_sweep_at", "next_sweep_at")}
+    times = {
+        name: getattr(invented_store.leases(), name)
+        for name in ("server_now", "made_at", "next_snapshot_in", "last_sweep_at", "next_sweep_at")
+    }
     first = changes(None, invented_store.leases().leases, is_cut=False)
     payload = {"times": times, "overview": invented_store.overview(), "leases": first}
     tick = msgspec.json.encode({"type": "snapshot", "timestamp": int(NOW * 1000), "payload": payload})
@@ -49,14 +63,24 @@ def _stream(_query: Mapping[str, list[str]]) -> bytes:
 
 
 ANSWERS: dict[str, Answer] = {
-    "/session": lambda _: invented_store.session(), "/snapshots/overview": lambda _: invented_store.overview(),
-    "/snapshots/queues": lambda _: invented_store.queues(), "/snapshots/leases": lambda _: invented_store.leases(),
-    "/figures": _figures, "/tasks": lambda _: invented_store.tasks(), "/messages": lambda _: invented_store.messages(),
-    f"/messages/{OVERDUE_ID}": lambda _: invented_records.overdue_message(), f"/messages/{DEAD_ID}": lambda _: invented_records.dead_message(),
-    f"/messages/{OVERDUE_ID}/stack": lambda _: invented_records.stack(), "/dead/groups": lambda _: invented_store.dead_groups(),
-    "/workers": lambda _: invented_store.workers(), "/schedules": lambda _: invented_store.schedules(), "/events": lambda _: invented_records.events(),
-    "/acts": lambda _: invented_records.acts(), "/settings": lambda _: invented_records.settings(), "/events/stream": _stream,
-}  # fmt: skip
+    "/session": lambda _: invented_store.session(),
+    "/snapshots/overview": lambda _: invented_store.overview(),
+    "/snapshots/queues": lambda _: invented_store.queues(),
+    "/snapshots/leases": lambda _: invented_store.leases(),
+    "/figures": _figures,
+    "/tasks": lambda _: invented_store.tasks(),
+    "/messages": lambda _: invented_store.messages(),
+    f"/messages/{OVERDUE_ID}": lambda _: invented_records.overdue_message(),
+    f"/messages/{DEAD_ID}": lambda _: invented_records.dead_message(),
+    f"/messages/{OVERDUE_ID}/stack": lambda _: invented_records.stack(),
+    "/dead/groups": lambda _: invented_store.dead_groups(),
+    "/workers": lambda _: invented_store.workers(),
+    "/schedules": lambda _: invented_store.schedules(),
+    "/events": lambda _: invented_records.events(),
+    "/acts": lambda _: invented_records.acts(),
+    "/settings": lambda _: invented_records.settings(),
+    "/events/stream": _stream,
+}
 
 
 class Stage:
@@ -110,7 +134,12 @@ class Stage:
         elif isinstance(found, bytes):
             route.fulfill(body=found, content_type="text/event-stream")
         elif found is None:
-            problem = {"code": "message_not_found", "detail": "there is no such message", "title": "Not Found", "status": 404}
+            problem = {
+                "code": "message_not_found",
+                "detail": "there is no such message",
+                "title": "Not Found",
+                "status": 404,
+            }
             route.fulfill(status=404, body=msgspec.json.encode(problem), content_type="application/problem+json")
         else:
             route.fulfill(body=msgspec.json.encode(found), content_type="application/json")
@@ -127,13 +156,13 @@ class Stage:
 
 @contextlib.contextmanager
 def staged(
-    browser: Browser, *, theme: str = "light", width: int = 1360, height: int = 860, answers: Mapping[str, Answer] | None = None,
-    **options: Any,
+    browser: Browser, *, theme: str = "light", width: int = 1360, height: int = 860,
+    answers: Mapping[str, Answer] | None = None, **options: Any,
 ) -> Iterator[Stage]:  # fmt: skip
     """A page at the invented moment; time stands still."""
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light", timezone_id="UTC",
-        locale="en-GB", reduced_motion="reduce", **options,
+        viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light",
+        timezone_id="UTC", locale="en-GB", reduced_motion="reduce", **options,
     )  # fmt: skip
     try:
         page = context.new_page()

@@ -66,9 +66,17 @@ def test_nothing_in_it_names_a_host_or_a_folder_of_the_machine() -> None:
 def test_file_names_carry_no_hashes_and_the_licences_are_there() -> None:
     names = _files(STATIC)
     assert {"index.html", "icon.svg", "theme.js", "assets/index.js", "assets/style.css"} <= names.keys()
-    assert not [name for name in names if re.search(r"[-.][0-9a-zA-Z_]{8}\.(js|css)$", name) and "-library" not in name and any(c.isdigit() for c in name)]
+    assert not [
+        name
+        for name in names
+        if re.search(r"[-.][0-9a-zA-Z_]{8}\.(js|css)$", name)
+        and "-library" not in name
+        and any(c.isdigit() for c in name)
+    ]
     licences = names["THIRD-PARTY-LICENSES.txt"].decode()
-    assert all(f"\n{name} " in licences for name in ("react", "react-dom", "uplot", "@tanstack/react-router", "tailwindcss"))
+    assert all(
+        f"\n{name} " in licences for name in ("react", "react-dom", "uplot", "@tanstack/react-router", "tailwindcss")
+    )
 
 
 def test_the_first_load_is_small() -> None:

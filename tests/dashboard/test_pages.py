@@ -11,6 +11,10 @@ from tests.dashboard import invented_store
 from tests.dashboard.stage import ANSWERS, PAGES, Stage, staged
 
 _AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+#: Whatever can be scrolled sideways: nothing but JSON and tracebacks may.
+_SCROLLED_SIDEWAYS = """() => [...document.querySelectorAll("#content, #content *")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto")
+  .map((one) => one.className)"""
 _EVERY = pytest.mark.parametrize("name", PAGES)
 #: A window of 1,360 pixels at 200 % has room for so many.
 _ZOOMED = 680
@@ -23,7 +27,9 @@ def _findings(stage: Stage) -> list[str]:
         pytest.skip("dashboard/node_modules is not installed: make dashboard")
     stage.page.evaluate(_AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = stage.page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
-    return [f"{one['impact']}: {one['id']}: {[node['target'] for node in one['nodes']][:4]}" for one in found["violations"]]
+    return [
+        f"{one['impact']}: {one['id']}: {[node['target'] for node in one['nodes']][:4]}" for one in found["violations"]
+    ]
 
 
 @_EVERY
@@ -42,8 +48,7 @@ def test_a_page_fits_a_phone_and_a_window_at_200_percent(browser: Browser, name:
         stage.open(PAGES[name])
         page = stage.page
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        wide = "() => [...document.querySelectorAll('#content, #content *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'auto').map((e) => e.className)"
-        assert [one for one in page.evaluate(wide) if "json" not in one] == []
+        assert [one for one in page.evaluate(_SCROLLED_SIDEWAYS) if "json" not in one] == []
         assert stage.complaints == []
 
 
@@ -54,7 +59,8 @@ _DIFFERENCE = """async (pictures) => {
     context.drawImage(image, 0, 0);
     return context.getImageData(0, 0, image.width, image.height).data;
   }));
-  return one.length === other.length ? one.reduce((most, value, at) => Math.max(most, Math.abs(value - other[at])), 0) : 256;
+  if (one.length !== other.length) return 256;
+  return one.reduce((most, value, at) => Math.max(most, Math.abs(value - other[at])), 0);
 }"""
 
 
@@ -76,7 +82,7 @@ def test_overdue_late_and_held_stand_apart_and_the_longest_run_comes_first(brows
         stage.open("/leases")
         text = stage.page.locator("table").inner_text()
         assert re.search(r"Overdue 2 — the sweep takes them in 3 s.*Late beat 1.*Held 16", text, re.DOTALL)
-        assert "−4 s" in text
+        assert "\N{MINUS SIGN}4 s" in text
         first = stage.page.locator("tr[data-row]").first
         expect(first).to_contain_text("transcode")
         expect(first).to_contain_text("31 m 40 s")
@@ -131,18 +137,25 @@ def test_ten_thousand_leases_are_not_all_in_the_page(browser: Browser) -> None:
         expect(page.locator('tr[aria-rowindex="10002"]')).to_be_visible()
 
 
+def _problem(status: int, code: str, detail: str, **more: str) -> tuple[int, dict[str, Any]]:
+    return status, {"status": status, "code": code, "detail": detail, **more}
+
+
+_OVERVIEW = "/snapshots/overview"
+
+
 @pytest.mark.parametrize(
     ("path", "answer", "words"),
     [
-        ("/session", (401, {"code": "unauthenticated", "detail": "no", "status": 401}), "Log in"),
-        ("/snapshots/overview", (403, {"code": "forbidden_scope", "detail": "this needs the scope 'read'", "status": 403}), "You may not see this"),
-        ("/snapshots/overview", (404, {"code": "route_not_found", "detail": "there is no such route", "status": 404}), "This server is older than this page"),
-        ("/snapshots/overview", (503, {"code": "broker_unavailable", "detail": "the store cannot be reached for now", "status": 503}), "The store does not answer"),
-        ("/snapshots/overview", (500, {"code": "internal", "detail": "a mistake", "request_id": "4f2a", "status": 500}), "4f2a"),
+        ("/session", _problem(401, "unauthenticated", "no token"), "Log in"),
+        (_OVERVIEW, _problem(403, "forbidden_scope", "this needs the scope 'read'"), "You may not see this"),
+        (_OVERVIEW, _problem(404, "route_not_found", "no such route"), "This server is older than this page"),
+        (_OVERVIEW, _problem(503, "broker_unavailable", "the store cannot be reached"), "The store does not answer"),
+        (_OVERVIEW, _problem(500, "internal", "a mistake", request_id="4f2a"), "4f2a"),
     ],
-)  # fmt: skip
+)
 def test_what_can_be_wrong_is_said_in_words(browser: Browser, path: str, answer: Any, words: str) -> None:
-    answers = {path: lambda _: answer, "/events/stream": lambda _: (answer if path != "/session" else None)}
+    answers = {path: lambda _: answer, "/events/stream": lambda _: answer if path != "/session" else None}
     with staged(browser, answers=answers) as stage:
         stage.page.goto("http://dashboard.test/")
         expect(stage.page.get_by_text(words).first).to_be_visible(timeout=20_000)
@@ -152,7 +165,9 @@ def test_what_can_be_wrong_is_said_in_words(browser: Browser, path: str, answer:
 def test_an_empty_store_says_what_to_do(browser: Browser) -> None:
     import msgspec
 
-    nothing = msgspec.structs.replace(invented_store.overview(well=True), queue_count=0, queues=(), tasks=(), task_count=0, leases=(), lease_count=0)
+    nothing = msgspec.structs.replace(
+        invented_store.overview(well=True), queue_count=0, queues=(), tasks=(), task_count=0, leases=(), lease_count=0
+    )
     answers = {"/snapshots/overview": lambda _: nothing, "/events/stream": lambda _: None}
     with staged(browser, answers=answers) as stage:
         stage.open("/")

@@ -30,7 +30,9 @@ class Served:
         await self.lifespan.__aexit__(None, None, None)
 
 
-@pytest.mark.parametrize("path", [*(f"/{page}" for page in sorted(PAGES)), "/queues/mail", "/queues/ns%2Fmail", "/messages/01a1e9"])
+@pytest.mark.parametrize(
+    "path", [*(f"/{page}" for page in sorted(PAGES)), "/queues/mail", "/queues/ns%2Fmail", "/messages/01a1e9"]
+)
 async def test_every_path_of_a_page_answers_the_page(path: str) -> None:
     async with Served() as client:
         found = await client.get(path)
@@ -65,7 +67,18 @@ async def test_a_file_that_is_known_is_not_sent_again_and_others_come_compressed
 
 
 @pytest.mark.parametrize(
-    "path", ["/assets/nothing.js", "/nothing.txt", "/assets/..%2f..%2fserver.py", "/assets/../static_files.py", "/index.html/x", "/%2e%2e/x", "/assets", "/nowhere", "/queues/a/b"]
+    "path",
+    [
+        "/assets/nothing.js",
+        "/nothing.txt",
+        "/assets/..%2f..%2fserver.py",
+        "/assets/../static_files.py",
+        "/index.html/x",
+        "/%2e%2e/x",
+        "/assets",
+        "/nowhere",
+        "/queues/a/b",
+    ],
 )
 async def test_what_is_no_file_and_no_page_is_not_found(path: str) -> None:
     async with Served() as client:

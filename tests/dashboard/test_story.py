@@ -6,10 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from tests.dashboard.shop import Shop, shop_in
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+_REDRIVE_ALL = """async () => {
+  const headers = { "Content-Type": "application/json" };
+  return (await fetch("/api/v1/dead/redrive", { method: "POST", headers, body: '{"all":true}' })).status;
+}"""
 #: So long anything may take on a slow machine.
 SOON = 30_000
 
@@ -29,53 +33,78 @@ def test_submit_hold_kill_return_overdue_dead_edit_redrive_done(browser: Browser
     with shop_in(tmp_path) as shop, shop.serving():
         page, complaints = _open(browser, shop, "/leases")
         expect(page.get_by_text("Nothing is leased")).to_be_visible()
-        with shop.working() as first:
-            id = shop.submit("transcode", film="broken.mkv", minutes=90)
-            row = page.locator("tr[data-row]", has_text="transcode")
-            expect(row).to_contain_text("Held")
-            # It counts down by the server's clock, and each beat lengthens it again.
-            left = {row.locator("td").nth(5).inner_text() for _ in range(30) if page.wait_for_timeout(200) is None}
-            assert {"4 s", "3 s"} & left, left
-            assert not {one for one in left if one.startswith("−")}, left
-            row.click()
-            panel = page.get_by_role("complementary", name="message")
-            expect(panel.get_by_role("heading", name=re.compile("transcode"))).to_be_visible()
-            panel.get_by_role("button", name="Stack now").click()
-            expect(panel).to_contain_text("jobs.py")
-            first.send(signal.SIGKILL)
-            first.ends()
-        expect(page.get_by_text("Nothing is leased")).to_be_visible()
-        expect(panel).to_contain_text(re.compile("Worker died|Returned"))
-        with shop.working() as second:
-            expect(row).to_contain_text("Held")
-            second.send(signal.SIGSTOP)
-            expect(row).to_contain_text("Overdue")
-            expect(page.locator("tr.section")).to_contain_text(re.compile("Overdue 1 — the sweep"))
-            expect(page.get_by_text("Nothing is leased")).to_be_visible()
-            second.send(signal.SIGKILL)
-            second.ends()
+        id = _watch_a_lease(page, shop)
+        _see_it_overdue(page, shop)
         shop.end_films()
         with shop.working():
-            expect(panel.get_by_text("Dead", exact=True).first).to_be_visible()
-            expect(panel).to_contain_text("no video stream in broken.mkv")
+            expect(_panel(page).get_by_text("Dead", exact=True).first).to_be_visible()
+            expect(_panel(page)).to_contain_text("no video stream in broken.mkv")
             page.get_by_role("link", name=re.compile("Dead letters")).click()
             expect(page.get_by_role("table")).to_contain_text("ValueError")
-            page.goto(f"{shop.address}/messages/{id}")
-            page.get_by_role("button", name="Edit and redrive…").click()
-            payload = page.get_by_label("Payload, as JSON")
-            assert json.loads(payload.input_value()) == {"film": "broken.mkv", "minutes": 90}
-            payload.fill('{"film": "mended.mkv", "minutes": "ninety"}')
-            page.get_by_role("button", name="Check and compare").click()
-            expect(page.get_by_role("dialog")).to_contain_text("minutes")
-            payload.fill('{"film": "mended.mkv", "minutes": 90}')
-            page.get_by_role("button", name="Check and compare").click()
-            expect(page.get_by_role("dialog")).to_contain_text('"mended.mkv"')
-            page.get_by_role("button", name="Redrive the edited message").click()
-            expect(page).not_to_have_url(re.compile(id))
+            _edit_and_redrive(page, shop, id)
             expect(page.get_by_text("Completed", exact=True).first).to_be_visible()
             expect(page.locator("pre", has_text="frames")).to_contain_text("12345678901234567890")
+        # The payload that was refused on purpose is the only thing a browser complains of.
         assert [one for one in complaints if "422" not in one] == []
         page.close()
+
+
+def _panel(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="message")
+
+
+def _row(page: Page) -> Locator:
+    return page.locator("tr[data-row]", has_text="transcode")
+
+
+def _watch_a_lease(page: Page, shop: Shop) -> str:
+    """Submit, hold, countdown, what its handler does, kill -9, returned."""
+    with shop.working() as worker:
+        id = shop.submit("transcode", film="broken.mkv", minutes=90)
+        expect(_row(page)).to_contain_text("Held")
+        # It counts down by the server's clock, and each beat lengthens it again.
+        left = set[str]()
+        for _ in range(30):
+            left.add(_row(page).locator("td").nth(5).inner_text())
+            page.wait_for_timeout(200)
+        assert {"4 s", "3 s"} & left, left
+        assert not {one for one in left if one.startswith("\N{MINUS SIGN}")}, left
+        _row(page).click()
+        expect(_panel(page).get_by_role("heading", name=re.compile("transcode"))).to_be_visible()
+        _panel(page).get_by_role("button", name="Stack now").click()
+        expect(_panel(page)).to_contain_text("jobs.py")
+        worker.send(signal.SIGKILL)
+        worker.ends()
+    expect(page.get_by_text("Nothing is leased")).to_be_visible()
+    expect(_panel(page)).to_contain_text(re.compile("Worker died|Returned"))
+    return id
+
+
+def _see_it_overdue(page: Page, shop: Shop) -> None:
+    """A frozen worker cannot be proven dead: its lease runs out in everybody's sight, and the sweep returns it."""
+    with shop.working() as worker:
+        expect(_row(page)).to_contain_text("Held")
+        worker.send(signal.SIGSTOP)
+        expect(_row(page)).to_contain_text("Overdue")
+        expect(page.locator("tr.section")).to_contain_text(re.compile("Overdue 1 — the sweep"))
+        expect(page.get_by_text("Nothing is leased")).to_be_visible()
+        worker.send(signal.SIGKILL)
+        worker.ends()
+
+
+def _edit_and_redrive(page: Page, shop: Shop, id: str) -> None:
+    page.goto(f"{shop.address}/messages/{id}")
+    page.get_by_role("button", name="Edit and redrive…").click()
+    payload, dialog = page.get_by_label("Payload, as JSON"), page.get_by_role("dialog")
+    assert json.loads(payload.input_value()) == {"film": "broken.mkv", "minutes": 90}
+    payload.fill('{"film": "mended.mkv", "minutes": "ninety"}')
+    page.get_by_role("button", name="Check and compare").click()
+    expect(dialog).to_contain_text("minutes")
+    payload.fill('{"film": "mended.mkv", "minutes": 90}')
+    page.get_by_role("button", name="Check and compare").click()
+    expect(dialog).to_contain_text('"mended.mkv"')
+    page.get_by_role("button", name="Redrive the edited message").click()
+    expect(page).not_to_have_url(re.compile(id))
 
 
 def test_many_are_redriven_by_filter_with_the_count_first(browser: Browser, tmp_path: Path) -> None:
@@ -130,8 +159,7 @@ def test_a_token_logs_in_and_what_it_may_not_do_is_refused(browser: Browser, tmp
         page.get_by_role("row", name=re.compile("ConnectionError|max_attempts")).click()
         expect(page.get_by_text("not shown to you").first).to_be_visible()
         # Also past the page's own buttons.
-        status = page.evaluate("async () => (await fetch('/api/v1/dead/redrive', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{\"all\":true}' })).status")
-        assert status == 403
+        assert page.evaluate(_REDRIVE_ALL) == 403
         page.close()
 
 

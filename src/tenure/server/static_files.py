@@ -72,7 +72,7 @@ class StaticFiles:
         all_files = await self._all()
         name = "/".join(segments)
         file = all_files.get(name) if name != "index.html" else None
-        if file is None and (segments[0] == _ASSETS or "." in segments[-1] and len(segments) == 1):
+        if file is None and (segments[0] == _ASSETS or (len(segments) == 1 and "." in segments[0])):
             return Response("there is no such file\n", 404, media_type="text/plain")
         if file is None:
             file = self._page(request, all_files)

@@ -50,7 +50,8 @@ ROUTES = (
         ),
         example={
             "since": 1767222000, "until": 1767225600, "step": 3600, "store_seconds": 5.0, "total": _FIGURES,
-            "queues": [{**_FIGURES, "queue": "acme-tasks"}], "tasks": [{**_FIGURES, "queue": "acme-tasks", "task": "resize"}],
+            "queues": [{**_FIGURES, "queue": "acme-tasks"}],
+            "tasks": [{**_FIGURES, "queue": "acme-tasks", "task": "resize"}],
             "points": [{"at": 1767222000, "figures": _FIGURES, "depth": 40}],
         },
         errors=(BadArgument,), is_tagged=True,

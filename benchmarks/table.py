@@ -17,7 +17,7 @@ from rich.text import Text
 from benchmarks.interval import Interval
 
 #: In the order of the file.
-PARTS = ("sqlite", "redis", "sqs", "azure", "timing", "simulate", "audit")
+PARTS = ("sqlite", "redis", "sqs", "azure", "server", "timing", "simulate", "audit")
 RESULTS = Path(__file__).parent / "results.json"
 
 

@@ -68,6 +68,7 @@ _REMEDIES = {
     "cross_origin": "Send it from a page of the server itself, or from a program.",
     "not_json": "Send Content-Type: application/json.",
     "request_invalid": "Fix the parameter, or the place in the body, that the message names.",
+    "ambiguous_length": "Send Content-Length or Transfer-Encoding: chunked, not both.",
     "request_too_large": "Send less in one request.",
     "request_too_slow": "Send the whole body at once.",
     "too_many_attempts": "Wait as long as Retry-After says, and use a valid token.",

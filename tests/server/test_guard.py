@@ -93,7 +93,7 @@ async def test_a_prober_may_use_any_name_and_learns_nothing(app: Tenure) -> None
 _THROUGH_A_PROXY = [
     {"X-Forwarded-For": "203.0.113.7"}, {"Forwarded": "for=203.0.113.7"}, {"X-Forwarded-Host": "queue.example"},
     {"Via": "1.1 proxy"}, {"X-Real-IP": "203.0.113.7"}, {"CF-Connecting-IP": "203.0.113.7"},
-    {"Referer": "https://queue.example/"},
+    {"Referer": "https://queue.example/"}, {"Referer": "http://[x"},
 ]  # fmt: skip
 
 
@@ -375,6 +375,30 @@ async def test_a_websocket_is_not_opened(app: Tenure) -> None:
 
     await application(app)({"type": "websocket", "path": "/", "headers": []}, receive, send)  # type: ignore[arg-type]
     assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+async def test_a_length_stated_in_two_ways_is_refused(app: Tenure) -> None:
+    async with serving(app) as (_, client):
+        headers = {**JSON, "Transfer-Encoding": "chunked", "Content-Length": "2"}
+        response = await client.post(ECHO, content=b"{}", headers=headers)
+        assert code_of(response) == (400, "ambiguous_length")
+        assert response.headers["connection"] == "close"
+
+
+async def test_a_probe_only_looks(app: Tenure) -> None:
+    async with serving(app) as (_, client):
+        for method in ("POST", "CONNECT", "TRACE", "DELETE"):
+            response = await client.request(method, "/livez", headers=JSON)
+            assert code_of(response) == (405, "method_not_allowed")
+
+
+async def test_a_line_of_the_log_is_one_line_whatever_the_path(app: Tenure, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "tenure.server")
+    async with serving(app) as (_, client):
+        await client.get("/%0aforged%1b[31m%E2%80%AE")
+    (record,) = [one for one in caplog.records if "request_id" in one.__dict__]
+    assert record.getMessage().isprintable()
+    assert str(record.__dict__["path"]).isprintable()
 
 
 async def test_http_1_0_is_how_proxies_speak(app: Tenure) -> None:

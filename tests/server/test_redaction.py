@@ -68,3 +68,24 @@ async def test_answers_of_routes_are_redacted_unless_they_hand_out_a_secret(virt
         assert (await client.get("/api/v1/shown")).json() == {"body": {"pin": REDACTED, "token": 2}}
         made = await client.post("/api/v1/tokens", json={"name": "pin", "scopes": ["read"]})
         assert made.json()["token"].startswith("tnr_")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5_000, "123456789012345678901234567890", "1e-999"])
+def test_a_number_that_no_program_holds_stays_as_it_was_written(number: str) -> None:
+    encoded = b'{"sent_at":1.5,"body":{"token":"x","n":%s,"m":0.25}}' % number.encode()
+    shown = Redaction(NAMES).redact(encoded)
+    assert shown.startswith(b'{"sent_at":1.5,"body":{"token":"[redacted]","n":')
+    assert shown.endswith(b',"m":0.25}}')
+    if number != "1e-999":  # fits a float: it is 0
+        assert number.encode() in shown
+
+
+def test_the_deepest_payload_is_redacted_too() -> None:
+    deep: Any = {"token": "x"}
+    for _ in range(249):
+        deep = [{"a": deep}]  # 499 levels: more are not sent
+    shown = Redaction(NAMES).redact(msgspec.json.encode({"body": deep}))
+    assert shown.count(b"[redacted]") == 1
+    assert b'"x"' not in shown
+    hopeless = b'{"body":' + b'{"a":' * 900 + b'{"token":"secret"}' + b"}" * 901
+    assert b"secret" not in Redaction(NAMES).redact(hopeless)

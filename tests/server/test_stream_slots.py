@@ -8,8 +8,8 @@ from tenure.server.errors import TooManyStreams
 from tenure.server.stream_slots import StreamSlots
 
 
-def test_one_principal_has_a_quarter_of_all_streams_and_gives_them_back() -> None:
-    slots = StreamSlots(8)
+def test_one_principal_has_half_of_all_streams_and_gives_them_back() -> None:
+    slots = StreamSlots(4)
     with contextlib.ExitStack() as open_ones:
         for _ in range(2):
             open_ones.enter_context(slots.slot("alice"))

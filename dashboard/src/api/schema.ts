@@ -74,7 +74,7 @@ export interface CancelRequest {
   queues?: string[];
   task?: string | null;
   /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | null;
+  since?: string | number | null;
   /** Every one that there is. Without it a request needs ids or a filter. */
   all?: boolean;
   /** Only say how many. */
@@ -88,7 +88,7 @@ export interface CancelRequest {
   /** Found in the id, the payload or the reason. Needs the scope `payload`. */
   text?: string | null;
   /** Sent before this: Unix seconds or RFC 3339. */
-  until?: string | null;
+  until?: string | number | null;
   /** At most so many a second, evenly; not with `ids`. The request then ends after about 20 s. */
   per_second?: number | null;
 }
@@ -183,7 +183,7 @@ export interface DeadSelection {
   queues?: string[];
   task?: string | null;
   /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | null;
+  since?: string | number | null;
   /** Every one that there is. Without it a request needs ids or a filter. */
   all?: boolean;
   /** Only say how many. */
@@ -195,7 +195,7 @@ export interface DeadSelection {
   /** Those of one group: its `fingerprint`. */
   fingerprint?: string | null;
   /** Died before this: Unix seconds or RFC 3339. */
-  before?: string | null;
+  before?: string | number | null;
 }
 
 /** What of a dead letter is to be different. */
@@ -698,7 +698,7 @@ export interface MoveSelection {
   queues?: string[];
   task?: string | null;
   /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | null;
+  since?: string | number | null;
   /** Every one that there is. Without it a request needs ids or a filter. */
   all?: boolean;
   /** Only say how many. */
@@ -710,7 +710,7 @@ export interface MoveSelection {
   /** Those of one group: its `fingerprint`. */
   fingerprint?: string | null;
   /** Died before this: Unix seconds or RFC 3339. */
-  before?: string | null;
+  before?: string | number | null;
   /** The queue that they are sent to. */
   to: string;
 }
@@ -1012,7 +1012,7 @@ export interface RedriveSelection {
   queues?: string[];
   task?: string | null;
   /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | null;
+  since?: string | number | null;
   /** Every one that there is. Without it a request needs ids or a filter. */
   all?: boolean;
   /** Only say how many. */
@@ -1024,7 +1024,7 @@ export interface RedriveSelection {
   /** Those of one group: its `fingerprint`. */
   fingerprint?: string | null;
   /** Died before this: Unix seconds or RFC 3339. */
-  before?: string | null;
+  before?: string | number | null;
   /** At most so many a second, evenly; not with `ids`. The request then ends after about 20 s. */
   per_second?: number | null;
 }
@@ -1145,6 +1145,12 @@ export interface StackFrame {
   line: number | null;
   function: string;
   kind: FrameKind;
+}
+
+/** How long to wait for the worker. */
+export interface StackRequest {
+  /** Seconds; it answers within two, as a rule. */
+  wait?: number;
 }
 
 /** One thing that happened to the message. */

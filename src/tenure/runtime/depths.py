@@ -3,7 +3,7 @@
     rate in = change of depth + rate out
 
 Only where the broker counts rather than guesses (`BrokerTraits.depth_is_exact`). One row for each ten seconds in which
-something changed, else one a minute. A look that takes long is taken more seldom: at most a fiftieth of the time goes
+something changed, else one a minute. A look that takes long is taken more seldom: at most a 200th of the time goes
 into it. Asked by `rollup.py`, so that one worker does it for all; read by `client/tallies.py`.
 """
 
@@ -17,7 +17,7 @@ from tenure.timing import tallied
 from tenure.timing.tallied import DEPTH_NONCE
 
 #: So many times as long as a look takes, there is none.
-_PAUSE_FACTOR = 50.0
+_PAUSE_FACTOR = 200.0
 
 
 class DepthWriter:

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tenure.app import Tenure
 from tenure.errors import ConfigurationError
 from tenure.server.dispatch import PREFIX, Dispatch
-from tenure.server.errors import RouteNotFound
+from tenure.server.errors import MethodNotAllowed, RouteNotFound
 from tenure.server.guard.body import Body
 from tenure.server.guard.headers import SecurityHeaders
 from tenure.server.guard.host import HostCheck
@@ -42,6 +42,8 @@ from tenure.server.route_table import RouteTable
 from tenure.server.routes import ROUTES
 from tenure.server.server import Server
 from tenure.server.static_files import StaticFiles
+
+_LOOKS = ("GET", "HEAD")
 
 
 def asgi(
@@ -149,6 +151,9 @@ class Application:
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         segments = segments_of(scope)
         if is_probe(scope):
+            if scope["method"] not in _LOOKS:
+                msg = f"a probe looks and does nothing else; it has {' and '.join(_LOOKS)}"
+                raise MethodNotAllowed(msg, _LOOKS)
             response = await self._health.respond(segments[0], is_started=bool(self._started))
             await response(scope, receive, send)
             return

@@ -9,6 +9,7 @@
     ├── CrossOrigin          cross_origin
     ├── NotJSON              not_json
     ├── RequestInvalid       request_invalid
+    │   └── AmbiguousLength  ambiguous_length
     ├── RequestTooLarge      request_too_large
     ├── RequestTooSlow       request_too_slow
     ├── TooManyAttempts      too_many_attempts
@@ -88,6 +89,12 @@ class RequestInvalid(ServerError):
     """A part of the request does not have the form that the route takes."""
 
     code = "request_invalid"
+
+
+class AmbiguousLength(RequestInvalid):
+    """The request has both Content-Length and Transfer-Encoding, as attacks on proxies do."""
+
+    code = "ambiguous_length"
 
 
 class RequestTooLarge(ServerError):

@@ -36,6 +36,7 @@ _STATUS = {
     "cross_origin": 403,
     "not_json": 415,
     "request_invalid": 422,
+    "ambiguous_length": 400,
     "request_too_large": 413,
     "request_too_slow": 408,
     "too_many_attempts": 429,
@@ -52,6 +53,7 @@ _STATUS = {
     "key_conflict": 409,
     "message_not_found": 404,
     "unknown_queue": 404,
+    "queue_not_empty": 409,
     "unknown_schedule": 404,
     "ambiguous_id": 409,
     "not_dead": 409,
@@ -155,7 +157,7 @@ def _headers(error: TenureError) -> dict[str, str]:
         headers["Allow"] = ", ".join(error.allowed)
     if error.code == "unauthenticated":
         headers["WWW-Authenticate"] = 'Bearer realm="tenure"'
-    if error.code in {"request_too_large", "request_too_slow"}:
+    if error.code in {"request_too_large", "request_too_slow", "ambiguous_length"}:
         headers["Connection"] = "close"  # what is left of the body is not read
     return headers
 

@@ -36,8 +36,8 @@ class Redaction:
             return encoded
         try:
             document = msgspec.json.decode(encoded)
-        except msgspec.DecodeError:  # a number that fits no float
-            document = json.loads(encoded, parse_float=str)
+        except msgspec.DecodeError:  # a number that Python cannot hold
+            document = json.loads(encoded, parse_float=_as_written, parse_int=_as_written)
         return msgspec.json.encode(self._outside(document))
 
     def hides(self, key: str) -> bool:
@@ -60,13 +60,25 @@ class Redaction:
     def _field(self, key: str, value: Any) -> Any:
         if key in _TEXTS or (key in _CARRIED and isinstance(value, str)):
             return self._text(value)
-        return self._inside(value) if key in _CARRIED else self._outside(value)
+        if key not in _CARRIED:
+            return self._outside(value)
+        try:
+            return self._inside(value)
+        except RecursionError:
+            return REDACTED
 
     def _inside(self, value: Any) -> Any:
+        # Loops: each comprehension would be a frame more, and payloads may be nested 500 deep.
         if isinstance(value, list):
-            return [self._inside(one) for one in value]
+            kept = []
+            for one in value:
+                kept.append(self._inside(one))  # noqa: PERF401
+            return kept
         if isinstance(value, Mapping):
-            return {key: REDACTED if self.hides(key) else self._inside(one) for key, one in value.items()}
+            shown: dict[Any, Any] = {}
+            for key, one in value.items():
+                shown[key] = REDACTED if self.hides(key) else self._inside(one)
+            return shown
         return value
 
     def _text(self, value: Any) -> Any:
@@ -74,10 +86,13 @@ class Redaction:
         if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
             return value
         try:
-            inner = msgspec.json.decode(value)
-        except msgspec.DecodeError:
+            return msgspec.json.encode(self._inside(msgspec.json.decode(value))).decode()
+        except (msgspec.DecodeError, RecursionError):
             return REDACTED if any(mark.decode() in value.lower() for mark in self._marks) else value
-        return msgspec.json.encode(self._inside(inner)).decode()
+
+
+def _as_written(number: str) -> msgspec.Raw:
+    return msgspec.Raw(number.encode())
 
 
 def _words(key: str) -> list[str]:

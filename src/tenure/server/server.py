@@ -18,6 +18,7 @@ from tenure.server.principal import AccessScope, Principal
 from tenure.server.redaction import Redaction
 from tenure.server.secret import Secret
 from tenure.server.session import Sessions
+from tenure.server.shared_reading import SharedReading
 from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.stopping import watch_for_stop
 from tenure.server.stream_slots import StreamSlots
@@ -44,6 +45,8 @@ class Server:
         #: Who has a stream open, and what all of them share.
         self.viewers = Viewers(app, self.redaction.redact)
         self.snapshots = Snapshots(app)
+        #: How much lies in all queues, for the list of them.
+        self.depths = SharedReading(app.broker.depth, app.clock)
         #: Set when the process is asked to stop: streams end with a hint to come back.
         self.stopping = asyncio.Event()
         self.housekeeping: Housekeeping | None = None

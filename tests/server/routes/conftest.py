@@ -1,5 +1,6 @@
 """Stores with something of every kind in them, each served in process."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -59,7 +60,8 @@ def make_app(url: str) -> Tenure:
 
     @app.task(queue=HELD_QUEUE)
     async def hold(seconds: float) -> None:
-        """Held by somebody else in these tests."""
+        """Held by somebody else in these tests, but for one."""
+        await asyncio.sleep(seconds)
 
     app.schedule(resize.bind("nightly.png"), every=3600, name="nightly")
     return app

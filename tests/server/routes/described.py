@@ -49,15 +49,8 @@ def check(value: Any, schema: dict[str, Any], place: str) -> None:
         check(value, described()["components"]["schemas"][schema["$ref"].rpartition("/")[2]], place)
         return
     if "anyOf" in schema:
-        problems = []
-        for one in schema["anyOf"]:
-            try:
-                check(value, one, place)
-            except AssertionError as error:
-                problems.append(str(error))
-            else:
-                return
-        raise AssertionError(problems)
+        _check_any(value, schema["anyOf"], place)
+        return
     if "enum" in schema:
         assert value in schema["enum"], (place, value)
         return
@@ -71,6 +64,18 @@ def check(value: Any, schema: dict[str, Any], place: str) -> None:
             check(one, schema.get("items", {}), f"{place}[{number}]")
     if isinstance(value, dict):
         _check_object(value, schema, place)
+
+
+def _check_any(value: Any, schemas: list[dict[str, Any]], place: str) -> None:
+    problems = []
+    for one in schemas:
+        try:
+            check(value, one, place)
+        except AssertionError as error:
+            problems.append(str(error))
+        else:
+            return
+    raise AssertionError(problems)
 
 
 def _check_object(value: dict[str, Any], schema: dict[str, Any], place: str) -> None:

@@ -1,11 +1,14 @@
 """Every route once with its success, on SQLite and Redis: the answer is what the document says, and it is true."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tenure.errors import BrokerError, ResultTimeout, StackUnanswered
+from tenure.server.problem import status_of
 from tenure.server.routes import ROUTES
 
 from .conftest import HELD_QUEUE, QUEUE, Served, filled
@@ -60,6 +63,7 @@ async def test_every_route_answers_as_it_is_described(
     async with filled(kind, tmp_path, monkeypatch) as served:
         calls = Calls(served)
         await _look(calls, served.ids)
+        await _look_at_a_run(calls)
         await _send(calls)
         await _act(calls, served.ids)
         own = {(route.method, route.path) for route in ROUTES if not route.path.startswith(_ELSEWHERE)}
@@ -99,6 +103,18 @@ async def _look(calls: Calls, ids: dict[str, str]) -> None:
     assert "<h1>HTTP API</h1>" in (await calls.get("/docs"))["text"]
 
 
+async def _look_at_a_run(calls: Calls) -> None:
+    """What runs in this process, as its worker sees it."""
+    app = calls.served.app
+    running = await app.submit("hold", {"seconds": 60}, queue="runs")
+    async with app.worker(name="w2", queues=["runs"], grace=0):
+        while (await calls.get(f"/messages/{running.id}/status"))["state"] != "leased":  # noqa: ASYNC110 - another worker takes it
+            await asyncio.sleep(0.02)
+        found = await calls.post(f"/messages/{running.id}/stack", {"wait": 10})
+        assert (found["id"], found["task"], found["runs_in"]) == (running.id, "hold", "loop")
+        await calls.post(f"/messages/{running.id}/cancel")
+
+
 async def _send(calls: Calls) -> None:
     sent = await calls.post("/messages", {"messages": [{"queue": QUEUE, "task": "resize", "payload": {"image": "x"}}]})
     assert [one["outcome"] for one in sent["messages"]] == ["sent"]
@@ -129,3 +145,10 @@ async def _act(calls: Calls, ids: dict[str, str]) -> None:
     kinds = {row["kind"] for row in acts["acts"]}
     assert {"moved", "edited", "redriven", "cancelled", "deleted", "paused", "resumed", "purged"} <= kinds
     assert {row["triggered_by"] for row in acts["acts"]} == {"http"}
+
+
+def test_no_route_answers_a_mistake_of_the_client_as_one_of_the_server() -> None:
+    of_the_store = (BrokerError, ResultTimeout, StackUnanswered)
+    for route in ROUTES:
+        wrong = [error for error in route.errors if status_of(error) >= 500 and not issubclass(error, of_the_store)]
+        assert not wrong, (route.path, wrong)

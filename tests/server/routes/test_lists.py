@@ -15,6 +15,7 @@ from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
 from tenure.server import export
 from tenure.server.principal import AccessScope
+from tenure.server.routes import messages
 from tenure.testing.virtual import VirtualClock
 
 from ..asking import bearer, client_of, new_token, serving  # noqa: TID252 - the helpers of the folder above
@@ -114,7 +115,9 @@ async def test_an_export_says_that_it_was_cut(
 ) -> None:
     async with serving(app) as (served, client):
         await fill_queues(app)
-        monkeypatch.setitem(export.Export.__init__.__kwdefaults__, "most_rows", 6)
+        defaults = export.Export.__init__.__kwdefaults__
+        assert defaults is not None
+        monkeypatch.setitem(defaults, "most_rows", 6)
         rows, end = await lines(client, "/messages", limit=4)
         assert (len(rows), end["cut"]) == (6, True)
         assert "at most 6 rows" in end["detail"]
@@ -205,7 +208,12 @@ async def test_moments_are_unix_seconds_or_rfc_3339(app: Tenure) -> None:
     async with serving(app) as (_, client):
         await fill_queues(app, 1)
         now = app.clock.wall()
-        for since, count in ((now - 60, 3), (now + 60, 0), ("1970-01-01T00:00:00Z", 3), ("2200-01-01T01:00:00+01:00", 0)):
+        for since, count in (
+            (now - 60, 3),
+            (now + 60, 0),
+            ("1970-01-01T00:00:00Z", 3),
+            ("2200-01-01T01:00:00+01:00", 0),
+        ):
             found = await client.get("/api/v1/messages", params={"since": since})
             assert len(found.json()["messages"]) == count
 
@@ -219,6 +227,19 @@ async def test_filters_are_combined(app: Tenure) -> None:
         ):  # fmt: skip
             found = (await client.get("/api/v1/messages", params=params)).json()
             assert len(found["messages"]) == count, params
+
+
+async def test_a_rare_match_is_looked_for_in_short_requests(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "_LOOK_AT", 10)
+    async with serving(app) as (_, client):
+        for number in range(25):
+            await _send(app, "mail", number)
+        answers: list[dict[str, Any]] = []
+        while not answers or answers[-1]["after"] is not None:
+            params = {"task": "none", "after": answers[-1]["after"] if answers else ""}
+            answers.append((await client.get("/api/v1/messages", params=params)).json())
+        assert [one["looked_at"] for one in answers] == [10, 10, 5]
+        assert [(one["messages"], one["more"]) for one in answers] == [([], True), ([], True), ([], False)]
 
 
 @pytest.mark.parametrize("id", ["ns/a", "日本 🦆", "a b", "100%", "a+b", "..", "../x", "a?b#c", "%2F", "\\", "."])
@@ -237,7 +258,9 @@ async def test_ids_of_every_kind_are_found_percent_encoded(app: Tenure, id: str)
 async def test_a_namespace_is_kept(virtual_clock: VirtualClock) -> None:
     app = Tenure("memory://", clock=virtual_clock, namespace="shop", client="acme")
     async with serving(app) as (_, client):
-        await client.post("/api/v1/messages", json={"messages": [{"queue": "orders", "task": "t", "payload": 1, "id": "i"}]})
+        await client.post(
+            "/api/v1/messages", json={"messages": [{"queue": "orders", "task": "t", "payload": 1, "id": "i"}]}
+        )
         for name in ("orders", "shop%2Forders"):
             assert (await client.get(f"/api/v1/queues/{name}")).json()["queue"] == "shop/orders"
         for id in ("i", "shop%2Fi"):
@@ -253,7 +276,14 @@ async def test_without_the_scope_payload_no_list_has_texts(tmp_path: Path, monke
         reads = await served.client_with(AccessScope.READ, queues=("acme-*",))
         sees = await served.client_with(*AccessScope, queues=("acme-*",))
         async with reads, sees:
-            for path in ("/messages", "/dead", "/dead/groups", f"/messages/{served.ids['dead']}", "/leases", "/overview"):
+            for path in (
+                "/messages",
+                "/dead",
+                "/dead/groups",
+                f"/messages/{served.ids['dead']}",
+                "/leases",
+                "/overview",
+            ):
                 told, whole = await reads.get(f"/api/v1{path}"), await sees.get(f"/api/v1{path}")
                 check_answer(told)
                 assert "no such image" not in told.text, path
@@ -276,13 +306,13 @@ async def _hold_apart(served: Served) -> None:
     """The queue `held`, its message, its task and its worker are there for one of them only."""
     other = await served.client_with(*AccessScope, queues=("acme-*",))
     async with other:
-        for path in ("/overview", "/queues", "/tasks", "/leases", "/messages", "/workers", "/schedules", "/acts", "/dead"):
-            for headers in ({}, NDJSON) if path not in ("/overview",) else ({},):
-                response = await other.get(f"/api/v1{path}", headers=headers)
-                check_answer(response)
-                assert served.ids["held"] not in response.text, path
-                assert '"held"' not in response.text, path
-                assert "holder" not in response.text, path
+        lists = ("/queues", "/tasks", "/leases", "/messages", "/workers", "/schedules", "/acts", "/dead")
+        for path, accept in [("/overview", {}), *((path, accept) for path in lists for accept in ({}, NDJSON))]:
+            response = await other.get(f"/api/v1{path}", headers=accept)
+            check_answer(response)
+            assert served.ids["held"] not in response.text, path
+            assert '"held"' not in response.text, path
+            assert "holder" not in response.text, path
         for method, path in (
             ("GET", "/queues/held"), ("DELETE", "/queues/held"), ("POST", "/queues/held/pause"),
             ("POST", "/queues/held/purge"), ("POST", f"/messages/{served.ids['held']}/cancel"),

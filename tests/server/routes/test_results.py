@@ -79,7 +79,9 @@ async def test_what_failed_or_was_cancelled_is_a_problem(virtual_clock: VirtualC
         assert (response.status_code, response.json()["code"]) == (404, "message_not_found")
 
 
-async def test_a_result_that_was_not_kept_is_gone(virtual_clock: VirtualClock, app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_result_that_was_not_kept_is_gone(
+    virtual_clock: VirtualClock, app: Tenure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with serving(app) as (_, client), app.worker():
         handle = await app.submit("nap", {"seconds": 0})
         await handle.result()

@@ -46,7 +46,8 @@ async def body_of(app: Tenure, id: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"n": 12345678901234567890123,  "x": 1.10, "e": 1e400}', '"a\\u00e9 \\u0041"', "[1,2 ,3]", "null", '"日本 🦆"']
+    "text",
+    ['{"n": 12345678901234567890123,  "x": 1.10, "e": 1e400}', '"a\\u00e9 \\u0041"', "[1,2 ,3]", "null", '"日本 🦆"'],
 )
 async def test_a_payload_is_stored_exactly_as_it_was_given(app: Tenure, text: str) -> None:
     async with serving(app) as (_, client):
@@ -61,10 +62,12 @@ async def test_a_payload_is_stored_exactly_as_it_was_given(app: Tenure, text: st
 async def test_every_option_reaches_the_message(app: Tenure) -> None:
     async with serving(app) as (_, client):
         now = app.clock.wall()
-        (sent,) = await send(client, entry(
-            id="my-id", priority=9, delay_seconds=60, expires_seconds=3600, key="k", unique="u", unique_window_seconds=60,
-            lease_seconds=10, max_attempts=7, max_hold_seconds=100, headers={"a": "b"}, correlation_id="c",
-        ))  # fmt: skip
+        options = {
+            "id": "my-id", "priority": 9, "delay_seconds": 60, "expires_seconds": 3600, "key": "k", "unique": "u",
+            "unique_window_seconds": 60, "lease_seconds": 10, "max_attempts": 7, "max_hold_seconds": 100,
+            "headers": {"a": "b"}, "correlation_id": "c",
+        }  # fmt: skip
+        (sent,) = await send(client, entry(**options))
         assert sent["id"] == "my-id"
         record = await app.record("my-id")
         assert record is not None
@@ -89,14 +92,17 @@ async def test_moments_are_rfc_3339(app: Tenure) -> None:
 async def test_one_that_is_refused_does_not_hold_up_the_others(app: Tenure) -> None:
     async with serving(app) as (_, client):
         told = await send(
-            client, entry(), entry(priority=12), entry(queue="no queue"), entry(id=" x"), entry(payload_base64="bnVsbA=="),
-            {"queue": "q", "task": "t"}, {"queue": "q", "task": "t", "payload_base64": "e3t7"},
+            client, entry(), entry(priority=12), entry(queue="no queue"), entry(id=" x"),
+            entry(payload_base64="bnVsbA=="), {"queue": "q", "task": "t"},
+            {"queue": "q", "task": "t", "payload_base64": "e3t7"},
             entry(expires_seconds=5, expires_at="2030-01-01T00:00:00Z"), entry(task=""), entry(),
         )  # fmt: skip
         assert [one["outcome"] for one in told] == ["sent", *["refused"] * 8, "sent"]
         assert [one["code"] for one in told[1:-1]] == [*["bad_argument"] * 5, "payload_invalid", *["bad_argument"] * 2]
         for one in told[1:-1]:
-            assert any(end in one["detail"].lower() for end in ("nothing was sent", "not stored", "nothing was changed")), one
+            assert any(
+                end in one["detail"].lower() for end in ("nothing was sent", "not stored", "nothing was changed")
+            ), one
         assert len({told[0]["id"], told[-1]["id"]}) == 2
 
 

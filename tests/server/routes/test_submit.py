@@ -53,7 +53,12 @@ async def test_behind_a_base_path_the_place_has_it_too(app: Tenure) -> None:
 async def test_a_duplicate_says_so(app: Tenure) -> None:
     async with serving(app) as (_, client):
         body = {"payload": {"image": "a.png"}}
-        for headers, more in (({"Idempotency-Key": "k"}, {}), ({}, {"id": "i"}), ({}, {"key": "y"}), ({}, {"unique": True})):
+        for headers, more in (
+            ({"Idempotency-Key": "k"}, {}),
+            ({}, {"id": "i"}),
+            ({}, {"key": "y"}),
+            ({}, {"unique": True}),
+        ):
             first = await submit(client, "resize", {**body, **more}, headers=headers)
             again = await submit(client, "resize", {**body, **more}, headers=headers)
             assert (again.status_code, again.json()) == (200, {**first.json(), "duplicate": True})
@@ -61,7 +66,9 @@ async def test_a_duplicate_says_so(app: Tenure) -> None:
             await app.handle(first.json()["id"]).cancel()
 
 
-@pytest.mark.parametrize("payload", [{}, {"image": 3}, {"image": "a", "widht": 3}, {"image": "a", "width": "x"}, [], None, 3])
+@pytest.mark.parametrize(
+    "payload", [{}, {"image": 3}, {"image": "a", "widht": 3}, {"image": "a", "width": "x"}, [], None, 3]
+)
 async def test_a_wrong_payload_is_refused_in_the_words_of_submit(app: Tenure, payload: Any) -> None:
     async with serving(app) as (_, client):
         response = await submit(client, "resize", {"payload": payload})

@@ -78,7 +78,7 @@ async def known_queues(access: Access) -> set[str]:
     journal = access.state.journal
     events = await journal.read(max(0, await journal.last() - _EVENTS_LOOKED_AT), _EVENTS_LOOKED_AT)
     names = {
-        *(depth.queue for depth in await access.broker.depth()),
+        *await access.broker.queues(),
         *(task.queue for task in access.tasks.values()),
         *(queue for owner in await living(access) for queue in owner.queues if not is_pattern(queue)),
         *(pause.queue for pause in (await access.state.board.read()).paused),

@@ -61,14 +61,18 @@ class PurgeResult(msgspec.Struct, frozen=True, kw_only=True):
 class QueueOperations(Operations):
     """What can be asked of and done to queues."""
 
-    async def queues(self) -> QueueList:
-        """Return how much lies in each queue: those with something in them, and those that are paused."""
+    async def queues(self, *, depths: Sequence[Depth] | None = None) -> QueueList:
+        """Return how much lies in each queue: those with something in them, and those that are paused.
+
+        - `depths`: Of every queue with something in it, where they were counted already.
+        """
         access = await self._opened()
         pauses = {pause.queue: pause for pause in await paused(access)}
-        depths = {depth.queue: depth for depth in await access.broker.depth() if access.sees(depth.queue)}
-        empty = [queue for queue in pauses if queue not in depths]
-        depths |= {depth.queue: depth for depth in await access.broker.depth(empty)} if empty else {}
-        return QueueList(queues=tuple(_status(depths[name], pauses.get(name)) for name in sorted(depths)))
+        counted = await access.broker.depth() if depths is None else depths
+        found = {depth.queue: depth for depth in counted if access.sees(depth.queue)}
+        empty = [queue for queue in pauses if queue not in found]
+        found |= {depth.queue: depth for depth in await access.broker.depth(empty)} if empty else {}
+        return QueueList(queues=tuple(_status(found[name], pauses.get(name)) for name in sorted(found)))
 
     async def queue(self, name: str) -> QueueStatus:
         """Return how much lies in one queue. Raises `UnknownQueue`."""

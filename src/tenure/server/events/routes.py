@@ -56,6 +56,7 @@ class EventPageQuery(msgspec.Struct, frozen=True, kw_only=True):
     after: Annotated[int, msgspec.Meta(ge=0, le=_MOST_PLACE)] | None = None
     #: The last events before this place; `before` of a page goes back further. Null, without `after`: the newest.
     before: Annotated[int, msgspec.Meta(ge=1, le=_MOST_PLACE)] | None = None
+    #: At most so many events.
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     #: Of these kinds only; repeat it for more.
     kind: tuple[EventKind, ...] = ()

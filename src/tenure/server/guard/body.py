@@ -8,7 +8,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.clock import Clock
-from tenure.server.errors import RequestInvalid, RequestTooLarge, RequestTooSlow
+from tenure.server.errors import AmbiguousLength, RequestInvalid, RequestTooLarge, RequestTooSlow
 
 #: The whole body must be there after so many seconds.
 MOST_SECONDS = 60.0
@@ -57,6 +57,11 @@ class Body:
 
     def _check(self, scope: Scope) -> None:
         """What the headers say of the body."""
+        names = {name for name, _ in scope["headers"]}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            # A proxy may believe the one and we the other: then the rest of the body is a request of its own.
+            msg = "the request states its length in two ways; nothing was changed. Send one of them"
+            raise AmbiguousLength(msg)
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self._most_bytes:
                 raise self._too_large()

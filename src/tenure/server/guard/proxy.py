@@ -50,9 +50,17 @@ def came_through_proxy(scope: Scope) -> bool:
             return True
         if name == b"host" and not _is_here(value.decode("latin-1")):
             return True
-        if name in _PAGES and value != b"null" and not _is_here(urlsplit(value.decode("latin-1")).netloc):
+        if name in _PAGES and value != b"null" and not _is_here(_host_in(value.decode("latin-1"))):
             return True
     return False
+
+
+def _host_in(url: str) -> str:
+    """The `host:port` of a page's address. Empty: it has none that can be read."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
 
 
 def _is_here(named: str) -> bool:

@@ -62,7 +62,7 @@ class RequestLog:
             self._log(scope, note, self._clock.monotonic() - began)
 
     def _log(self, scope: Scope, note: RequestNote, seconds: float) -> None:
-        method, path = scope["method"], scope["path"][:_LONGEST_PATH]
+        method, path = scope["method"], _plain(scope["path"][:_LONGEST_PATH])
         looks = method in _SAFE and note.status < HTTPStatus.BAD_REQUEST
         level = logging.DEBUG if looks else logging.INFO
         if not logger.isEnabledFor(level):
@@ -72,7 +72,12 @@ class RequestLog:
             "request_id": note.id, "method": method, "path": path, "status": note.status,
             "seconds": round(seconds, 6), "principal": note.principal, "source": source,
         }  # fmt: skip
-        who = f"{note.principal or '–'} at {source or '–'}"
+        who = f"{_plain(note.principal) or '–'} at {source or '–'}"
         ended = str(note.status) if note.status else "no answer"
         logger.log(level, "%s %s: %s in %.0f ms, %s [%s]", method, path, ended, seconds * 1000, who, note.id,
                    extra=fields)  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """What clients choose cannot forge a line, or steer a terminal: the application around may format it."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from tenure.errors import BrokerUnavailable, TenureError
+from tenure.errors import BadArgument, BrokerUnavailable, TenureError
 from tenure.server.errors import (
+    AmbiguousLength,
     CrossOrigin,
     ForbiddenScope,
     HostRefused,
@@ -26,8 +27,8 @@ from tenure.server.problem import MEDIA_TYPE, Problem, status_of
 from tenure.server.route import Route
 
 _EVERY = (
-    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, RequestTooLarge, RequestTooSlow, ServerBusy,
-    BrokerUnavailable,
+    ProxyRefused, CrossOrigin, HostRefused, RequestInvalid, BadArgument, AmbiguousLength, RequestTooLarge,
+    RequestTooSlow, ServerBusy, BrokerUnavailable,
 )  # fmt: skip
 _INTERNAL = "internal"
 

@@ -15,7 +15,7 @@ from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
 from tenure.server.routes.examples import BULK, ID, LISTED, NEW_ID, NOW
 from tenure.server.routes.page import reply_list
-from tenure.server.routes.parameters import MOST_ROWS, Limit, moment
+from tenure.server.routes.parameters import MOST_ROWS, Limit, Moment, moment
 from tenure.server.routes.selection import Rate, Selection, check_selection, most_now
 
 #: A move asks the store several times for each message.
@@ -64,7 +64,7 @@ class DeadSelection(Selection, frozen=True, kw_only=True, forbid_unknown_fields=
     #: Those of one group: its `fingerprint`.
     fingerprint: str | None = None
     #: Died before this: Unix seconds or RFC 3339.
-    before: str | None = None
+    before: Moment | None = None
 
 
 class RedriveSelection(DeadSelection, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,7 +19,7 @@ from tenure.message import MessageState
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
 from tenure.server.routes.examples import BULK, ID, NEW_ID
-from tenure.server.routes.parameters import moment
+from tenure.server.routes.parameters import Moment, moment
 from tenure.server.routes.selection import Rate, Selection, check_selection, most_now
 
 _CANCELLABLE = tuple(state for state in OPEN_STATES if state is not MessageState.DEAD)
@@ -35,7 +35,7 @@ class CancelRequest(Selection, frozen=True, kw_only=True, forbid_unknown_fields=
     #: Found in the id, the payload or the reason. Needs the scope `payload`.
     text: str | None = None
     #: Sent before this: Unix seconds or RFC 3339.
-    until: str | None = None
+    until: Moment | None = None
     #: At most so many a second, evenly; not with `ids`. The request then ends after about 20 s.
     per_second: Rate | None = None
 

@@ -1,6 +1,7 @@
 """The options of a message over HTTP: those of `app.submit`, with times in seconds or as RFC 3339."""
 
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, cast
 
 import msgspec
@@ -22,7 +23,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What one message may decide instead of its task."""
 
     #: The message's own id: sent again with it, no second message is stored. Default: a new one.
@@ -56,11 +57,16 @@ class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     correlation_id: str | None = None
 
 
+#: The values of them all. Most messages have none.
+_values = attrgetter(*MessageOptions.__struct_fields__)
+_NOTHING = _values(MessageOptions())
 _FIELDS = tuple((name, _NAMES.get(name, name)) for name in MessageOptions.__struct_fields__)
 
 
 def options_of(given: MessageOptions, id: str | None = None) -> Options:
     """As `submit` takes them. `id`: for one without its own. Raises `BadArgument`."""
+    if id is None and _values(given) == _NOTHING:
+        return {}
     found: dict[str, Any] = {}
     for name, option in _FIELDS:
         value = getattr(given, name)

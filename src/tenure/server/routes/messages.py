@@ -18,6 +18,9 @@ from tenure.server.routes.examples import COUNTERS, ID, LISTED, NOW
 from tenure.server.routes.page import reply_list
 from tenure.server.routes.parameters import PageQuery, moment
 
+#: One request reads so many messages: a rare match among a million is looked for in many short ones.
+_LOOK_AT = 5_000
+
 
 class MessageListQuery(PageQuery, frozen=True, kw_only=True):
     """Which messages. A message must match every filter."""
@@ -70,7 +73,7 @@ def _query(given: MessageListQuery) -> MessageQuery:
     return MessageQuery(
         states=given.state, queues=given.queue, task=given.task, client=given.client, key=given.key, text=given.text,
         since=moment(given.since, "since"), until=moment(given.until, "until"), limit=given.limit, after=given.after,
-        scan=given.scan, newest_first=given.newest_first,
+        scan=given.scan, newest_first=given.newest_first, look_at=_LOOK_AT,
     )  # fmt: skip
 
 

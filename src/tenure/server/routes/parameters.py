@@ -8,6 +8,9 @@ import msgspec
 
 from tenure.server.errors import RequestInvalid
 
+#: Unix seconds, or RFC 3339. Parameters of an address are always texts.
+Moment = str | float
+
 #: A page of a list has so many rows at most.
 MOST_ROWS = 1_000
 
@@ -27,25 +30,25 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
 
 
-def moment(given: str | None, name: str) -> float | None:
+def moment(given: Moment | None, name: str) -> float | None:
     """A moment as Unix seconds. Raises `RequestInvalid`. None: none was given."""
     if given is None:
         return None
+    text = str(given)
     try:
-        return _finite(float(given))
+        number = float(text)
     except ValueError:
-        pass
-    try:
-        found = datetime.fromisoformat(given)
-    except ValueError:
-        found = None
-    if found is None or found.utcoffset() is None:
-        msg = f"{name}: {given[:40]!r} is no moment; write Unix seconds, or RFC 3339 as in 2030-01-31T09:00:00Z"
-        raise RequestInvalid(msg, field=name)
-    return found.timestamp()
-
-
-def _finite(number: float) -> float:
+        number = _timestamp(text)
     if not math.isfinite(number):
-        raise ValueError
+        msg = f"{name}: {text[:40]!r} is no moment; write Unix seconds, or RFC 3339 as in 2030-01-31T09:00:00Z"
+        raise RequestInvalid(msg, field=name)
     return number
+
+
+def _timestamp(text: str) -> float:
+    """A moment with its offset, as Unix seconds. NaN: it is none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return math.nan
+    return math.nan if found.utcoffset() is None else found.timestamp()

@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from tenure.client.operations.queues import PurgeResult, QueueChange, QueueList, QueueStatus
-from tenure.errors import NotBrowsable, QueueNotEmpty, UnknownQueue
+from tenure.errors import BadArgument, NotBrowsable, QueueNotEmpty, UnknownQueue
 from tenure.message import MessageState
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
@@ -41,7 +41,7 @@ async def list_queues(ask: Ask[PageQuery, None]) -> Reply | Response:
     limit = ask.query.limit
 
     async def read(after: str) -> tuple[QueuePage, str | None]:
-        found = await ask.operate.queues()
+        found = await ask.operate.queues(depths=await ask.server.depths.recent())
         page, following = cut(found.queues, lambda row: row.queue, after=after, limit=limit)
         return QueuePage(queues=page, after=following), following
 
@@ -78,7 +78,10 @@ async def purge_queue(ask: Ask[None, Purge]) -> Reply:
 ROUTES = (
     Route(
         method="GET", path="/queues", scope=AccessScope.READ, handler=list_queues, query=PageQuery, answer=QueuePage,
-        summary="List the queues", description="Those in which something lies, and those that are paused, by name.",
+        summary="List the queues", description=(
+            "Those in which something lies, and those that are paused, by name. Where there is so much that counting "
+            "takes long, figures may be a few seconds old."
+        ),
         example={"queues": [_STATUS], "after": None}, rows="queues", is_tagged=True,
     ),
     Route(
@@ -112,6 +115,6 @@ ROUTES = (
         example={
             "queue": "acme-tasks", "purged": 0, "would": {"ready": 40, "delayed": 2}, "dry_run": True, "more": False,
         },
-        errors=(UnknownQueue, NotBrowsable),
+        errors=(UnknownQueue, NotBrowsable, BadArgument),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from tenure.server.errors import RequestInvalid
-from tenure.server.routes.parameters import MOST_AT_ONCE, BulkLimit
+from tenure.server.routes.parameters import MOST_AT_ONCE, BulkLimit, Moment
 
 #: Messages a second.
 Rate = Annotated[float, msgspec.Meta(gt=0)]
@@ -23,7 +23,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     queues: tuple[str, ...] = ()
     task: str | None = None
     #: Sent, or died, not before this: Unix seconds or RFC 3339.
-    since: str | None = None
+    since: Moment | None = None
     #: Every one that there is. Without it a request needs ids or a filter.
     all: bool = False
     #: Only say how many.

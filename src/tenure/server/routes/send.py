@@ -35,7 +35,7 @@ from tenure.server.routes.taken_id import is_hidden
 MOST_ENTRIES = 1_000
 
 
-class NewMessage(MessageOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewMessage(MessageOptions, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """One message to send. Its payload is any JSON value; it is stored exactly as it is given."""
 
     queue: str
@@ -66,7 +66,7 @@ class SendOutcome(StrEnum):
     FAILED = "failed"
 
 
-class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
+class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of one entry."""
 
     #: Of the message that now stands for the entry. Null: there is none.
@@ -98,7 +98,7 @@ async def send_messages(ask: Ask[None, NewMessages]) -> Reply:
         try:
             queue = names.get(entry.queue) or names.setdefault(entry.queue, _queue(access, entry.queue))
             options = options_of(entry, None if key is None else f"{key}:{place}")
-            call = Call[None](TaskAddress(entry.task, queue), _payload(entry), options)
+            call: Call[None] = Call(TaskAddress(entry.task, queue), _payload(entry), options)
             batch.append(outgoing(call, {}, id=new_id(wall), client=ask.app.client, sent_at=wall))
             places.append(place)
         except TenureError as error:
@@ -108,7 +108,7 @@ async def send_messages(ask: Ask[None, NewMessages]) -> Reply:
     return Reply(value=SentMessages(messages=[one for one in told if one is not None]))
 
 
-class TaskAddress(msgspec.Struct, frozen=True):
+class TaskAddress(msgspec.Struct, frozen=True, gc=False):
     """A task by its name, whose code need not be here."""
 
     name: str

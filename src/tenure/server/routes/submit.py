@@ -1,5 +1,6 @@
 """Submit: one message for a task, its payload checked by the task's own signature where the server knows the code."""
 
+import contextlib
 from urllib.parse import quote
 
 import msgspec
@@ -83,9 +84,10 @@ def _call(ask: Ask[None, Submission], name: str) -> Call[object]:
         if access.sees_every_queue:
             app.find(name)  # raises, with what may have been meant
         raise _unknown(name)
-    payload = msgspec.json.decode(raw)
-    if isinstance(payload, dict):
-        task.signature.payload(payload)  # names what nobody knows too; bytes alone may be a newer sender's
+    with contextlib.suppress(msgspec.DecodeError):  # a number that Python cannot hold: the signature decides by itself
+        payload = msgspec.json.decode(raw)
+        if isinstance(payload, dict):
+            task.signature.payload(payload)  # names what nobody knows too; bytes alone may be a newer sender's
     return Call(TaskAddress(task.name, where or task.queue), task.signature.payload(raw))
 
 

@@ -2,7 +2,8 @@
 
 The store is asked as often as `BrokerTraits.snapshot_seconds` says: every second on SQLite and Redis, every 15 s in the
 cloud, where each look is paid for. Where reading takes long it is asked less often, so that looking takes at most a
-tenth of the time. A GET within the interval is answered from memory. Somebody who may see some queues only gets their
+tenth of the time. A GET within the interval is answered from memory, and after it too while a long reading goes on
+(`shared_reading.py`). Somebody who may see some queues only gets their
 part of the same snapshot: for them nothing is read again.
 """
 
@@ -21,11 +22,10 @@ from tenure.client.operations.overview.reading import OverviewReader
 from tenure.client.operations.overview.rows import Overview, WorkerOverview, total_of
 from tenure.client.operations.redaction import without_note
 from tenure.errors import BrokerError
+from tenure.server.shared_reading import SharedReading
 
 logger = logging.getLogger("tenure.server")
 
-#: Looking takes at most one part in so many of the time.
-_SHARE = 10
 #: The pause after the store gave no answer.
 _AGAIN_SECONDS = 2.0
 
@@ -39,9 +39,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     #: Counts the snapshots of this process.
     number: int
     overview: Overview
-    #: When the reading ended, and when the next one may begin; monotonic.
-    made_at: float
-    next_at: float
 
 
 class Snapshots:
@@ -50,8 +47,7 @@ class Snapshots:
     def __init__(self, app: Tenure) -> None:
         """Nothing is read before somebody looks."""
         self._app = app
-        self._newest: Snapshot | None = None
-        self._reading: asyncio.Task[Snapshot] | None = None
+        self._shared = SharedReading(self._read, app.clock, app.broker.traits.snapshot_seconds)
         self._views: dict[ViewKey, Overview] = {}
         #: Messages that were made of the newest snapshot, by what they depend on (`ticks.py`).
         self.messages: dict[Hashable, Any] = {}
@@ -61,32 +57,24 @@ class Snapshots:
     @property
     def newest(self) -> Snapshot | None:
         """The last one that was made. None: nobody has looked yet."""
-        return self._newest
+        return self._shared.newest
 
     async def current(self) -> Snapshot:
         """A snapshot that is no older than the interval. Raises `BrokerError` while the store is away."""
-        newest = self._newest
-        if newest is not None and self._app.clock.monotonic() < newest.next_at:
-            return newest
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read())
-            self._reading.add_done_callback(self._forget_reading)
-        # Whoever leaves does not end what the others wait for.
-        return await asyncio.shield(self._reading)
+        return await self._shared.current()
 
     async def view(self, access: Access) -> Overview:
-        """The current snapshot as somebody may see it."""
-        return await self._view_of(await self.current(), access)
+        """A recent snapshot as somebody may see it."""
+        return await self._view_of(await self._shared.recent(), access)
 
     def known_view(self, access: Access) -> Overview | None:
         """The newest snapshot as somebody may see it. None: it was not worked out for them yet."""
-        newest = self._newest
+        newest = self.newest
         return newest.overview if newest is not None and _sees_all(access) else self._views.get(_key(access))
 
     def next_in(self) -> float:
         """Seconds until the next snapshot may be made."""
-        newest = self._newest
-        return 0.0 if newest is None else max(0.0, newest.next_at - self._app.clock.monotonic())
+        return self._shared.next_in()
 
     @contextlib.contextmanager
     def watched(self, access: Access, wake: Callable[[], None]) -> Iterator[None]:
@@ -122,20 +110,11 @@ class Snapshots:
             await asyncio.sleep(self.next_in())
 
     async def _read(self) -> Snapshot:
-        clock, began = self._app.clock, self._app.clock.monotonic()
         overview = await OverviewReader(self._app.operate.access).read()
-        ended = clock.monotonic()
-        pause = max(self._app.broker.traits.snapshot_seconds, _SHARE * (ended - began))
-        number = 1 if self._newest is None else self._newest.number + 1
-        self._newest = Snapshot(number, overview, ended, began + pause)
+        number = 1 if self.newest is None else self.newest.number + 1
         self._views.clear()
         self.messages.clear()
-        return self._newest
-
-    def _forget_reading(self, reading: "asyncio.Task[Snapshot]") -> None:
-        self._reading = None
-        if not reading.cancelled():
-            reading.exception()  # whoever waits for it gets it
+        return Snapshot(number, overview)
 
     async def _view_of(self, snapshot: Snapshot, access: Access) -> Overview:
         if _sees_all(access):
@@ -144,7 +123,7 @@ class Snapshots:
         known = self._views.get(key)
         if known is None:
             known = await visible(snapshot.overview, access)
-            if snapshot is self._newest:
+            if snapshot is self.newest:
                 self._views[key] = known
         return known
 

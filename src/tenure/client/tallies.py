@@ -80,11 +80,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     buckets: list[Bucket]
     depths: list[Depths]
 
-    def total(self, seconds: float | None = None, *, queues: Sequence[str] | None = None) -> Figures:
-        """Everything together, or these queues (names and patterns), over the last `seconds` of the view."""
+    def total(
+        self, seconds: float | None = None, *, queues: Sequence[str] | None = None, task: str | None = None
+    ) -> Figures:
+        """Everything together, or these queues (names and patterns), or a task of them, over the last `seconds`."""
         begin, wanted = self._begin(seconds), _wanted(queues)
-        change = self._depth_change(begin, self.until, wanted)
-        return figures_of(self._series(begin, wanted), self.until - begin, depth_change=change)
+        change = None if task is not None else self._depth_change(begin, self.until, wanted)
+        series = [one for one in self._series(begin, wanted) if task is None or one.task == task]
+        return figures_of(series, self.until - begin, task=task, depth_change=change)
 
     def queues(self, seconds: float | None = None, *, queues: Sequence[str] | None = None) -> list[Figures]:
         """Figures of each queue, by name, over the last `seconds`: those that something happened in, or that hold any.
@@ -118,26 +121,31 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
             for queue, task in sorted(by_task)
         ]
 
-    def points(self, step: int, *, queue: str | None = None, task: str | None = None) -> list[Point]:
+    def points(
+        self, step: int, *, queue: str | None = None, queues: Sequence[str] | None = None, task: str | None = None
+    ) -> list[Point]:
         """One point for each `step` seconds, oldest first, also where nothing was counted; `queue` may be a pattern.
+
+        `queues`: instead of one, all of these together.
 
         `step` is rounded up to a multiple of the longest step of the rows in this view.
         """
         least = max((bucket.step for bucket in self.buckets), default=TEN_SECONDS)
         step = max(least, -(-step // least) * least)
-        wanted = None if queue is None else _wanted([queue])
+        wanted = _wanted(queues if queue is None else [queue])
         first = self.until - (self.until - self.since) // step * step
         of_step: dict[int, list[Series]] = {}
         for bucket in self.buckets:
             if bucket.at >= first:
                 of_step.setdefault((bucket.at - first) // step, []).extend(_matching(bucket.series, wanted, task))
         return [
-            self._point(of_step.get(place, ()), first + place * step, step, queue, task)
+            self._point(of_step.get(place, ()), first + place * step, step, queue, task, wanted)
             for place in range((self.until - first) // step)
         ]
 
-    def _point(self, series: Iterable[Series], at: int, step: int, queue: str | None, task: str | None) -> Point:
-        wanted = None if queue is None else _wanted([queue])
+    def _point(
+        self, series: Iterable[Series], at: int, step: int, queue: str | None, task: str | None, wanted: _Wanted
+    ) -> Point:
         change = None if task is not None else self._depth_change(at, at + step, wanted)
         figures = figures_of(series, step, queue=queue, task=task, depth_change=change)
         return Point(at=at, figures=figures, depth=None if task is not None else self._depth_at(at + step, wanted))

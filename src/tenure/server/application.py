@@ -17,6 +17,7 @@ Run by itself (`uvicorn module:server`), it runs its own lifespan. Before: the w
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tenure.app import Tenure
@@ -40,6 +41,7 @@ from tenure.server.route import Route
 from tenure.server.route_table import RouteTable
 from tenure.server.routes import ROUTES
 from tenure.server.server import Server
+from tenure.server.static_files import StaticFiles
 
 _LOOKS = ("GET", "HEAD")
 
@@ -89,6 +91,7 @@ class Application:
         self._started = 0
         self._health = HealthChecks(server)
         self._dispatch = Dispatch(self.table, server)
+        self._static = StaticFiles()
         self._guarded = self._guard(self._route)
 
     @contextlib.asynccontextmanager
@@ -152,6 +155,10 @@ class Application:
                 msg = f"a probe looks and does nothing else; it has {' and '.join(_LOOKS)}"
                 raise MethodNotAllowed(msg, _LOOKS)
             response = await self._health.respond(segments[0], is_started=bool(self._started))
+            await response(scope, receive, send)
+            return
+        if self._static.has(scope["method"], segments):
+            response = await self._static.respond(Request(scope, receive), segments)
             await response(scope, receive, send)
             return
         if tuple(segments[: len(PREFIX)]) != PREFIX:

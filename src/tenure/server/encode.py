@@ -37,7 +37,7 @@ async def encode_reply(reply: Reply, request: Request, route: Route, redaction: 
             return Response(None, 304, headers)
     if len(body) >= LEAST_COMPRESSED and not reply.is_secret:
         headers["Vary"] = ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
-        if _takes_gzip(request):
+        if takes_gzip(request):
             body = await _compressed(body)
             headers["Content-Encoding"] = "gzip"
     return Response(body, reply.status, headers, route.media_type)
@@ -65,7 +65,8 @@ async def _compressed(body: bytes) -> bytes:
     return await asyncio.to_thread(gzip.compress, body, _LEVEL, mtime=0)
 
 
-def _takes_gzip(request: Request) -> bool:
+def takes_gzip(request: Request) -> bool:
+    """Whether the client takes a compressed answer."""
     for one in request.headers.get("accept-encoding", "").split(","):
         name, _, quality = one.partition(";")
         if name.strip().lower() in ("gzip", "*"):

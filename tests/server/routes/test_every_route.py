@@ -77,6 +77,8 @@ async def _look(calls: Calls, ids: dict[str, str]) -> None:
     figures = {row["queue"]: row for row in queues["queues"]}
     assert [figures[QUEUE][name] for name in ("ready", "delayed", "leased", "dead")] == [1, 1, 0, 3]
     assert await calls.get(f"/queues/{HELD_QUEUE}") == figures[HELD_QUEUE]
+    counted = await calls.get("/figures?step=60")
+    assert len(counted["points"]) == 60
     tasks = await calls.get("/tasks")
     assert {row["task"] for row in tasks["tasks"]} == {"resize", "hold"}
     leases = await calls.get("/leases")

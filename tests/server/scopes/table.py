@@ -47,6 +47,7 @@ ENTRIES: Sequence[Entry] = (
     _entry("POST", "/queues/{queue}/resume", 200, 404),
     _entry("POST", "/queues/{queue}/purge", 200, 404),
     _entry("GET", "/tasks", 200),
+    _entry("GET", "/figures", 200),
     _entry(
         "POST",
         "/messages",

@@ -5,6 +5,7 @@ access.py       who asks, which queues they see, whether they see payloads; all 
 naming.py       names of queues as people write them; `ids.py`: beginnings of ids; `presence.py`: who is alive
 queues.py       depths, pause, resume, purge, delete an empty queue
 overview/       everything of one moment: queues and tasks with their rates, leases, workers, one sentence
+figures.py      what was counted over some time, and its course
 messages.py     a page of messages (`message_list`, `listed_message`, `run_figures`), one with its timeline
                 (`message_detail`, `life`); cancel and delete
 dead.py         dead letters: list, groups (`dead_groups`, `fingerprint`), redrive, delete; `resend`: move and edit

@@ -45,6 +45,7 @@ class SyncOperate:
         return SyncOperate(operate, self._portal)
 
     overview = _blocking(Operate.overview)
+    figures = _blocking(Operate.figures)
     tasks = _blocking(Operate.tasks)
     queues = _blocking(Operate.queues)
     queue = _blocking(Operate.queue)

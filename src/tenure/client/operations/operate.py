@@ -13,6 +13,7 @@ from tenure.client.operations.access import EVERY_QUEUE, Access, Identity
 from tenure.client.operations.acts import ActOperations
 from tenure.client.operations.dead import DeadOperations
 from tenure.client.operations.events import EventOperations
+from tenure.client.operations.figures import FigureOperations
 from tenure.client.operations.health import HealthOperations
 from tenure.client.operations.leases import LeaseOperations
 from tenure.client.operations.messages import MessageOperations
@@ -26,6 +27,7 @@ from tenure.client.operations.workers import WorkerOperations
 
 class Operate(
     OverviewOperations,
+    FigureOperations,
     QueueOperations,
     MessageOperations,
     StackOperations,

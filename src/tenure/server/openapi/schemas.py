@@ -117,6 +117,10 @@ def _cleaned(value: Any) -> Any:
         if {} in value.get("anyOf", ()):
             rest = {name: one for name, one in value.items() if name != "anyOf"}
             return _cleaned(rest)
+        if "prefixItems" in value and all(one == value["prefixItems"][0] for one in value["prefixItems"]):
+            # A list of so many of one kind: every reader knows that form, and few know the other.
+            rest = {name: one for name, one in value.items() if name != "prefixItems"}
+            return _cleaned({**rest, "items": value["prefixItems"][0]})
         return {name: _cleaned(one) for name, one in value.items()}
     return [_cleaned(one) for one in value] if isinstance(value, list | tuple) else value
 

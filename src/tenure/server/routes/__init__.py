@@ -6,6 +6,7 @@ from tenure.server.route import Route
 from tenure.server.routes import (
     acts,
     dead,
+    figures,
     leases,
     message_acts,
     messages,
@@ -25,8 +26,8 @@ from tenure.server.routes import (
 from tenure.server.snapshots.routes import ROUTES as SNAPSHOT_ROUTES
 
 _NOUNS = (
-    overview, queues, tasks, send, submit, messages, results, message_acts, stack, dead, leases, workers, schedules,
-    acts, settings, tokens, session,
+    overview, figures, queues, tasks, send, submit, messages, results, message_acts, stack, dead, leases, workers,
+    schedules, acts, settings, tokens, session,
 )  # fmt: skip
 _ROUTES = (*(route for noun in _NOUNS for route in noun.ROUTES), *EVENT_ROUTES, *SNAPSHOT_ROUTES)
 

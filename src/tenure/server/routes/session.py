@@ -1,13 +1,19 @@
 """The session of a browser: log in with an access token, who am I, log out."""
 
+from importlib.metadata import version
+
 import msgspec
 
 from tenure.server.authentication import source_of
 from tenure.server.errors import Unauthenticated
 from tenure.server.principal import NOBODY, AccessScope, Principal
 from tenure.server.route import Ask, Reply, Route
+from tenure.url import safe_url
 
-_EXAMPLE = {"name": "alice", "scopes": ["operate", "read"], "queues": ["*"], "read_only": False, "namespace": None}
+_EXAMPLE = {
+    "name": "alice", "scopes": ["operate", "read"], "queues": ["*"], "read_only": False, "namespace": None,
+    "version": "0.1.0", "store": "redis://queue-1:6379",
+}  # fmt: skip
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,6 +32,10 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     #: Whether this server refuses every act.
     read_only: bool
     namespace: str | None = None
+    #: Of the server.
+    version: str = ""
+    #: Where the messages are, without secrets. Empty for those who do not see every queue.
+    store: str = ""
 
 
 async def show_session(ask: Ask[None, None]) -> Reply:
@@ -51,7 +61,8 @@ async def log_out(ask: Ask[None, None]) -> Reply:
 def _info(ask: Ask[None, None] | Ask[None, Login], principal: Principal) -> SessionInfo:
     return SessionInfo(
         name=principal.name, scopes=tuple(sorted(principal.scopes)), queues=principal.queues,
-        read_only=ask.server.options.refuses_acts, namespace=ask.app.namespace,
+        read_only=ask.server.options.refuses_acts, namespace=ask.app.namespace, version=version("tenure"),
+        store=safe_url(ask.app.url) if principal.sees_every_queue else "",
     )  # fmt: skip
 
 

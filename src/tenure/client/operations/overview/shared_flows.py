@@ -8,11 +8,13 @@ import asyncio
 from collections.abc import Callable, Hashable
 
 from tenure.client.operations.overview.flows import HISTORY_SECONDS, Flows, flows_of, window_seconds
-from tenure.client.tallies import Tallies
+from tenure.client.tallies import Tallies, View
 from tenure.door import Door
 
 #: So many different selections of queues are kept.
 _MOST_KEPT = 32
+#: So many different lengths of time are kept: an hour, six, a day, and another one.
+_MOST_LENGTHS = 4
 
 
 class SharedFlows:
@@ -25,6 +27,8 @@ class SharedFlows:
         self._turn = asyncio.Lock()
         #: By selection: when they were worked out, monotonic, and the flows; the oldest first.
         self._kept: dict[Hashable, tuple[float, Flows]] = {}
+        #: By length: the reader of it, when it read, and what.
+        self._views: dict[float, tuple[Tallies, float, View]] = {}
 
     async def read(self, selection: Hashable, sees: Callable[[str], bool]) -> Flows:
         """Of the queues that `sees` is true of; `selection` names them."""
@@ -41,3 +45,16 @@ class SharedFlows:
             while len(self._kept) > _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             return flows
+
+    async def view(self, seconds: float) -> View:
+        """The figures of the last `seconds`, for plots."""
+        async with self._turn:
+            known, now = self._views.pop(seconds, None), self._door.clock.monotonic()
+            if known is None or now - known[1] >= known[0].store_seconds:
+                # A reader keeps what it has read, so each length has its own: one for all would read it anew each time.
+                reader = Tallies(self._door.broker, self._door.state) if known is None else known[0]
+                known = reader, now, await reader.read(seconds)
+            self._views[seconds] = known
+            while len(self._views) > _MOST_LENGTHS:
+                del self._views[next(iter(self._views))]
+            return known[2]

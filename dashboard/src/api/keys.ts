@@ -1,0 +1,20 @@
+// Under which keys data is kept: what begins alike becomes stale together.
+
+export const keys = {
+  session: ["session"],
+  overview: ["snapshot", "overview"],
+  /** The leases that end soonest, as the stream follows them. */
+  soonLeases: ["snapshot", "leases", "soon"],
+  /** All of them. */
+  leases: ["snapshot", "leases", "all"],
+  queues: ["queues"],
+  figures: ["figures"],
+  tasks: ["tasks"],
+  messages: ["messages"],
+  message: (id: string) => ["message", id],
+  dead: ["dead"],
+  workers: ["workers"],
+  schedules: ["schedules"],
+  acts: ["acts"],
+  settings: ["settings"],
+} as const;

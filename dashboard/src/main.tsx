@@ -8,6 +8,9 @@ import { router } from "./router";
 import { SessionGate } from "./shell/session";
 import "./styles.css";
 
+// The page's own file is fetched while the server is asked who looks.
+void router.load();
+
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -107,8 +107,12 @@ class Stage:
     def settle(self) -> None:
         """Until nothing is loading any more, and what is drawn is drawn."""
         self.page.wait_for_function("() => !document.querySelector('.skeleton')")
-        self.page.wait_for_load_state("networkidle")
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.page.wait_for_function(
+            "() => document.querySelectorAll('.uplot').length === document.querySelectorAll('[data-plot]').length"
+        )
+        for _ in range(2):
+            self.page.wait_for_load_state("load")
+            self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 60)))")
 
     def _heard(self, message: Any) -> None:
         if message.type in ("error", "warning"):

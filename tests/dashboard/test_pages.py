@@ -17,7 +17,7 @@ _SCROLLED_SIDEWAYS = """() => [...document.querySelectorAll("#content, #content 
   .map((one) => one.className)"""
 _EVERY = pytest.mark.parametrize("name", PAGES)
 #: A window of 1,360 pixels at 200 % has room for so many.
-_ZOOMED = 680
+_ZOOMED, _PHONE = 680, 390
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -33,22 +33,21 @@ def _findings(stage: Stage) -> list[str]:
 
 
 @_EVERY
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_is_accessible_and_complains_of_nothing(browser: Browser, name: str, theme: str) -> None:
-    with staged(browser, theme=theme) as stage:
-        stage.open(PAGES[name])
-        assert _findings(stage) == []
-        assert stage.complaints == []
-
-
-@_EVERY
-@pytest.mark.parametrize("width", [390, _ZOOMED])
-def test_a_page_fits_a_phone_and_a_window_at_200_percent(browser: Browser, name: str, width: int) -> None:
-    with staged(browser, width=width, height=844) as stage:
+def test_a_page_is_accessible_in_both_themes_fits_every_width_and_complains_of_nothing(
+    browser: Browser, name: str
+) -> None:
+    with staged(browser) as stage:
         stage.open(PAGES[name])
         page = stage.page
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert [one for one in page.evaluate(_SCROLLED_SIDEWAYS) if "json" not in one] == []
+        assert _findings(stage) == []
+        page.emulate_media(color_scheme="dark")
+        assert _findings(stage) == []
+        for width in (_ZOOMED, _PHONE):
+            page.set_viewport_size({"width": width, "height": 844})
+            stage.settle()
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+            assert [one for one in page.evaluate(_SCROLLED_SIDEWAYS) if "json" not in one] == [], width
+        assert _findings(stage) == []
         assert stage.complaints == []
 
 

@@ -155,7 +155,7 @@ function FlowPlot({ report, window }: { report: FiguresReport | undefined; windo
   const label = `${W.plot}, ${W.windows[window]}: ${series.map((one) => `${one.name} ${count(one.values.reduce((sum, value) => sum + value, 0) * (step / 60))}`).join(", ")}`;
   return (
     <Panel title={W.plot} aside={W.each(W.minute)} actions={legend}>
-      <div className="h-[188px]">
+      <div className="h-[188px]" data-plot={points.length > 1 ? "" : undefined}>
         {points.length > 1 && <Suspense fallback={null}><Plot at={at} series={series} marks={marks} label={label} /></Suspense>}
         {report && points.length <= 1 && <p className="m-0 px-4 py-6 text-soft">{W.noPlot}</p>}
       </div>

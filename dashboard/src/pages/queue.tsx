@@ -101,7 +101,7 @@ function InOut({ report, window }: { report: FiguresReport | undefined; window: 
   }, [points]);
   return (
     <Panel title={W.inOut} aside={words.overview.each(words.overview.second)} actions={<span className="flex gap-3 text-[12px]">{series.map((one) => <span key={one.name} className="flex items-center gap-1.5"><span className="inline-block h-0.5 w-3" style={{ background: `var(${one.hue})` }} />{one.name}</span>)}</span>}>
-      <div className="h-[188px]">{points.length > 1 && <Suspense fallback={null}><Plot at={at} series={series} least={0.2} label={`${W.inOut}, ${words.overview.windows[window]}`} /></Suspense>}</div>
+      <div className="h-[188px]" data-plot={points.length > 1 ? "" : undefined}>{points.length > 1 && <Suspense fallback={null}><Plot at={at} series={series} least={0.2} label={`${W.inOut}, ${words.overview.windows[window]}`} /></Suspense>}</div>
     </Panel>
   );
 }

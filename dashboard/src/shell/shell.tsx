@@ -28,10 +28,10 @@ export function Shell() {
     <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[var(--rail)_minmax(0,1fr)_auto] md:grid-rows-[minmax(0,1fr)]">
       <a href="#content" className="button sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-50">{words.nav.skip}</a>
       <div className="hidden min-h-0 border-r border-line md:block"><Navigation /></div>
-      <div className="flex items-center justify-between border-b border-line py-1.5 pr-2 pl-4 md:hidden">
+      <header className="flex items-center justify-between border-b border-line py-1.5 pr-2 pl-4 md:hidden">
         <Link to="/" className="text-ink no-underline"><Brand /></Link>
         <button type="button" className="button quiet icon size-10" aria-label={words.nav.open} aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}><Icon name="menu" size={18} /></button>
-      </div>
+      </header>
       {isMenuOpen && <Menu onClose={() => setMenuOpen(false)} />}
       <main id="content" ref={content} tabIndex={-1} className="relative min-h-0 overflow-x-hidden overflow-y-auto outline-none">
         <AwayBanner />

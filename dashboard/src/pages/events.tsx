@@ -23,7 +23,7 @@ import { words } from "../words";
 const W = words.events;
 const C = words.columns;
 const HUES: Record<string, string> = {
-  dead: "text-dead", move_to_dlq: "text-dead", owner_retired: "text-dead", retried: "text-soon-ink", lease_lost: "text-soon-ink", late_settle: "text-soon-ink", heartbeat_failed: "text-soon-ink", requeue: "text-soon-ink",
+  dead: "text-dead", move_to_dlq: "text-dead", owner_retired: "text-soon-ink", retried: "text-soon-ink", lease_lost: "text-soon-ink", late_settle: "text-soon-ink", heartbeat_failed: "text-soon-ink", requeue: "text-soon-ink",
   loop_blocked: "text-soon-ink", sweep_grace: "text-soon-ink", deletions: "text-soon-ink", completed: "text-done", gap: "text-soon-ink", away: "text-dead",
 };
 const BEFORE = 200;
@@ -31,8 +31,8 @@ const BEFORE = 200;
 const columns: readonly Column<LiveEvent>[] = [
   { key: "at", title: C.at, width: "112px", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{exactTime(row.at)}</time> },
   { key: "kind", title: C.event, width: "136px", cell: (row) => <span className={`font-[550] ${HUES[row.type] ?? ""}`}>{W.kind[row.type] ?? row.type}</span> },
-  { key: "task", title: C.task, width: "28%", cell: (row) => <span className="flex items-baseline gap-2"><span className="max-w-full shrink-0 truncate">{row.payload.task}</span>{row.payload.message_id && <span className="min-w-0 truncate"><MessageLink id={row.payload.message_id} /></span>}</span> },
-  { key: "queue", title: C.queue, width: "12%", from: "lg", cell: (row) => (row.payload.queue ? <span className="text-soft"><QueueLink queue={row.payload.queue} /></span> : null) },
+  { key: "task", title: C.task, width: "20%", cell: (row) => <span className="flex items-baseline gap-2"><span className="max-w-full shrink-0 truncate">{row.payload.task}</span>{row.payload.message_id && <span className="min-w-0 truncate"><MessageLink id={row.payload.message_id} /></span>}</span> },
+  { key: "queue", title: C.queue, width: "13%", from: "lg", cell: (row) => (row.payload.queue ? <span className="text-soft"><QueueLink queue={row.payload.queue} /></span> : null) },
   { key: "what", title: C.what, from: "md", cell: (row) => <span className="text-soft" title={tellEvent(row)}>{tellEvent(row)}</span> },
   { key: "worker", title: C.worker, width: "11%", from: "xl", cell: (row) => (row.payload.owner ? <WorkerName owner={row.payload.owner} /> : null) },
 ];

@@ -29,13 +29,13 @@ export default function SchedulesPage() {
   const button = (label: string, act: () => void) => <button type="button" className="button min-h-6! px-2!" disabled={!may} title={why} onClick={act}>{label}</button>;
   const columns: readonly Column<ScheduleStatus>[] = [
     { key: "name", title: C.schedule, cell: (row) => <span className="flex items-center gap-2"><b className="min-w-0 truncate font-[550]">{row.name}</b>{row.paused && <StateWord state="paused" />}{row.in_app === false && <span className="text-faint">{W.notInApp}</span>}</span> },
-    { key: "when", title: C.when, width: "30%", cell: (row) => <span title={row.spec}>{scheduleInWords(row.spec)}</span> },
+    { key: "when", title: C.when, width: "28%", cell: (row) => <span title={row.spec}>{scheduleInWords(row.spec)}</span> },
     { key: "task", title: C.task, width: "16%", from: "xl", cell: (row) => <span>{row.task} <span className="text-soft"><QueueLink queue={row.queue} /></span></span> },
     { key: "last", title: C.last, width: "84px", isNumber: true, from: "sm", cell: (row) => (row.last_at === null ? <span className="text-soft">{W.never}</span> : <Ago at={row.last_at} />) },
     { key: "outcome", title: C.outcome, width: "108px", from: "md", cell: (row) => (row.message_id ? <button type="button" className="hover:underline" title={row.message_id} onClick={() => open(row.message_id!)}>{row.message_state ? <StateWord state={row.message_state} /> : <span className="mono text-soft">{shortId(row.message_id)}</span>}</button> : <span className="text-faint">{words.unknown}</span>) },
     { key: "next", title: C.next, width: "84px", isNumber: true, cell: (row) => (row.paused ? <span className="text-faint">{words.unknown}</span> : <Until at={row.next_at} />) },
     {
-      key: "acts", title: <span className="sr-only">{C.acts}</span>, width: "160px", isNumber: true, from: "sm",
+      key: "acts", title: <span className="sr-only">{C.acts}</span>, width: "178px", isNumber: true, from: "sm",
       cell: (row) => (
         <span className="inline-flex gap-1.5">
           {row.in_app && button(W.runNow, () => setAsks({ what: "run", name: row.name }))}

@@ -23,7 +23,7 @@ const ACTS = 50;
 const actColumns: readonly Column<ActEntry>[] = [
   { key: "at", title: C.at, width: "116px", cell: (row) => <span className="text-soft tabular-nums"><When at={row.at} /></span> },
   { key: "kind", title: C.what, width: "136px", cell: (row) => <b className="font-[550]">{words.events.kind[row.kind] ?? row.kind.replaceAll("_", " ")}</b> },
-  { key: "count", title: C.message, width: "18%", from: "sm", cell: (row) => <span title={row.ids.join("\n")}>{row.count ? plural(row.count, "message") : ""} <span className="text-soft">{row.queue ?? String(row.data["schedule"] ?? "")}</span></span> },
+  { key: "count", title: C.message, width: "28%", from: "sm", cell: (row) => <span title={row.ids.join("\n")}>{row.count ? plural(row.count, "message") : ""} <span className="text-soft">{row.queue ?? String(row.data["schedule"] ?? "")}</span></span> },
   { key: "who", title: C.who, cell: (row) => row.by || words.unknown },
   { key: "whence", title: C.whence, width: "22%", from: "md", cell: (row) => <span className="text-soft">{row.triggered_by}{row.source ? ` · ${row.source}` : ""}</span> },
 ];
@@ -31,7 +31,7 @@ const actColumns: readonly Column<ActEntry>[] = [
 const settingColumns: readonly Column<SettingInForce>[] = [
   { key: "name", title: C.name, width: "28%", cell: (row) => <span className="mono" title={row.allowed}>{row.name}</span> },
   { key: "value", title: C.value, cell: (row) => <span className="mono" title={String(row.value)}>{row.value === null ? words.words.none : String(row.value)}</span> },
-  { key: "source", title: C.source, width: "104px", from: "sm", cell: (row) => <span className={row.source === "default" ? "text-faint" : "font-[550]"}>{row.source}</span> },
+  { key: "source", title: C.source, width: "120px", from: "sm", cell: (row) => <span className={row.source === "default" ? "text-faint" : "font-[550]"}>{row.source}</span> },
   { key: "variable", title: C.variable, width: "30%", from: "md", cell: (row) => <span className="mono text-soft">{row.variable}</span> },
 ];
 

@@ -233,6 +233,8 @@ ALONE: tuple[Rule, ...] = (
         (
             "test_a_short_lease_under_load_is_never_lost",
             "test_freezing_a_worker_under_load_costs_nobody_else_a_lease",
+            "test_a_worker_with_a_blocked_loop_says_which_line_blocks_it_and_whom_it_holds_up",
+            "test_a_worker_frozen_past_its_lease_cannot_settle_what_another_runs",
         ),
     ),
 )

@@ -1,26 +1,17 @@
-"""The browser of the tests: the system's Chromium."""
+"""The browser of the dashboard's tests: the system's Chromium, else the one that `make` installs."""
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
+from tests.server.attacks.browser import chromium, environment
 
 #: A browser in a test asks nobody in the world for anything.
 ARGUMENTS = [
     "--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic", "--font-render-hinting=none",
 ]  # fmt: skip
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-def executable() -> str:
-    """Where it is. Skips the test where there is none; in CI a skip fails."""
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("no Chromium is here: apt-get install chromium")
-    return found
 
 
 @contextlib.contextmanager
@@ -33,5 +24,8 @@ def launched() -> Iterator[Browser]:
 
 
 def launch(playwright: Playwright) -> Browser:
-    """A browser without a window."""
-    return playwright.chromium.launch(executable_path=executable(), args=ARGUMENTS)
+    """A browser without a window. Skips the test where there is none; in CI a skip fails."""
+    binary = chromium()
+    if binary is None:
+        pytest.skip("no Chromium is here: apt-get install chromium, or `make .venv/.npm`")
+    return playwright.chromium.launch(executable_path=str(binary), args=ARGUMENTS, env=environment(binary))

@@ -67,7 +67,7 @@ def browsing(names: Sequence[str]) -> Iterator["Browser"]:
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(
             executable_path=str(binary), args=[*_FLAGS, f"--host-resolver-rules={rules}"], chromium_sandbox=False,
-            env=_environment(binary),
+            env=environment(binary),
         )  # fmt: skip
         try:
             yield browser
@@ -75,7 +75,7 @@ def browsing(names: Sequence[str]) -> Iterator["Browser"]:
             browser.close()
 
 
-def _environment(binary: Path) -> dict[str, str | float | bool]:
+def environment(binary: Path) -> dict[str, str | float | bool]:
     """With the libraries beside the browser, if the machine lacks them."""
     found = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False).stdout
     lacks = "not found" in found
